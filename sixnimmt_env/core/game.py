@@ -1,0 +1,107 @@
+"""What a game is to the rest of the package: names, record types, and kernels over batches of records.
+
+Everything outside `games/` works on a `Game` and knows no card. A batch is a NumPy array of state records; one game is a batch of
+one. Kernels take the batch and `index`, (k,) int64, the games they are to touch.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .layout import Layout
+
+States = NDArray[np.void]
+Views = NDArray[np.void]
+
+# What the kernel `commit` answers, as one integer: the seat that decides next, and flags.
+NEXT_SEAT: Final = 15
+SCORED: Final = 16  # somebody's cost has changed
+FINISHED: Final = 32  # the match is over; the seat is then 0
+ILLEGAL: Final = -1  # nothing has changed
+
+
+class Rules(Protocol):
+    """A frozen dataclass of options; its constructor raises `ValueError` for impossible ones."""
+
+    @property
+    def num_players(self) -> int: ...
+
+    @property
+    def forfeit(self) -> int:
+        """Cost charged for ending a match by an illegal action: as much as a round could cost at worst."""
+
+    def describe(self) -> str:
+        """The rules in force, in words."""
+
+
+@dataclass(frozen=True)
+class Heuristic:
+    """A rule-based player: the number its kernel knows it by, and its idea in one phrase."""
+
+    kind: int
+    idea: str
+
+
+@dataclass(frozen=True)
+class Game:
+    """A game as data and kernels; the fields are documented where a game fills them in.
+
+    Costs are what a seat has lost so far (bull heads, points): the lowest total wins, and rewards are minus their changes.
+
+    Args:
+        name: also the name under which `games.get` finds it.
+        rules: the options' class.
+        max_seats: width of every array with a seat axis.
+        num_actions: size of the action space; the last action is `wait`.
+        state_dtype, view_dtype: record types of a state and of what one seat may know.
+        layout: what an observation holds; `compact_size` numbers suffice for the usual player.
+        heuristics: rule-based players by name.
+        new_states: (rules, count, seed, first_game) -> states, not yet dealt.
+        deal: (states, index). Start from the first round.
+        to_act: (states, index, seats). Write (k,) uint16, bit s set when seat s decides now, 0 when the match is over.
+        step: (states, index, actions, illegal). All seats that decide act at once, (k, max_seats); a game with an illegal action stays
+            untouched and has the offenders' bits in `illegal`, (k,) uint16.
+        commit: (states, game, seat, action) -> code, see NEXT_SEAT, SCORED, FINISHED, ILLEGAL. One seat acts.
+        reveal: (states, index, seats, views). Write what seat `seats[k]` of game `index[k]` may know to `views[k]`.
+        legal: (views, masks). Write 1 for each legal action to (k, num_actions) int8.
+        encode: (views, vectors). Write observations to (k, layout.size or compact_size) float32.
+        act: (views, kind, seed, actions). Write the decisions of a heuristic to (k,) int64.
+        costs: states -> (n, max_seats) integers, a view into the states.
+        board: one view -> text for people.
+        action_name: action -> a phrase for people.
+    """
+
+    name: str
+    rules: Callable[..., Any]
+    max_seats: int
+    num_actions: int
+    wait: int
+    state_dtype: np.dtype[np.void]
+    view_dtype: np.dtype[np.void]
+    layout: Layout
+    compact_size: int
+    heuristics: Mapping[str, Heuristic]
+    new_states: Callable[..., States]
+    deal: Callable[..., None]
+    to_act: Callable[..., None]
+    step: Callable[..., None]
+    commit: Callable[..., int]
+    reveal: Callable[..., None]
+    legal: Callable[..., None]
+    encode: Callable[..., None]
+    act: Callable[..., None]
+    costs: Callable[[States], NDArray[Any]]
+    board: Callable[[Any], str]
+    action_name: Callable[[int], str]
+
+    def __reduce__(self) -> tuple[Callable[[str], Game], tuple[str]]:
+        # A game pickles as its name, since kernels are no data; looked up late, because core comes before games.
+        get = importlib.import_module("sixnimmt_env.games").get
+
+        return get, (self.name,)

@@ -1,0 +1,49 @@
+"""6 nimmt!: the game for every API, and functions to check a position by hand."""
+
+from ...core.game import Game, Heuristic
+from . import engine, features, heuristics, state, text, view
+from .position import TurnResult, play_turn, table_view
+from .rules import DECKS, MAX_SEATS, IllegalMove, Rules, bull_heads, deck, draft_order, match_over, winners
+
+GAME = Game(
+    name="sixnimmt",
+    rules=Rules,
+    max_seats=MAX_SEATS,
+    num_actions=state.NUM_ACTIONS,
+    wait=state.ACTION_WAIT,
+    state_dtype=state.STATE,
+    view_dtype=view.VIEW,
+    layout=features.LAYOUT,
+    compact_size=features.COMPACT_SIZE,
+    heuristics={name: Heuristic(*entry) for name, entry in heuristics.DESCRIPTIONS.items()},
+    new_states=state.new_states,
+    deal=engine.deal,
+    to_act=engine.to_act,
+    step=engine.step,
+    commit=engine.commit,
+    reveal=view.reveal,
+    legal=view.legal,
+    encode=features.encode,
+    act=heuristics.act,
+    costs=state.costs,
+    board=text.board,
+    action_name=text.action_name,
+)
+
+LAYOUT = features.LAYOUT
+
+__all__ = [
+    "DECKS",
+    "GAME",
+    "LAYOUT",
+    "IllegalMove",
+    "Rules",
+    "TurnResult",
+    "bull_heads",
+    "deck",
+    "draft_order",
+    "match_over",
+    "play_turn",
+    "table_view",
+    "winners",
+]

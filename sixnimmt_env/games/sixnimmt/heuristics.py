@@ -1,0 +1,122 @@
+"""Rule-based players of 6 nimmt!: functions of a view, and of dice for those that roll them.
+
+Each answers every decision: a card, a row to take, a side, a draft pick. Of equal choices the first counts: the lowest card, the
+first row, the end before the front.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+
+from ...core.cards import above, nth, size
+from ...core.kernel import i64, kernel
+from ...core.seeding import below, mix
+from .engine import NOWHERE, landing
+from .features import cheapest_row, expected_cost, last_card
+from .rules import MAX_CAPACITY
+from .state import ACTION_FRONT, ACTION_ROW, ACTION_WAIT, DRAFT, PICK, ROW
+from .view import fingerprint, revealed, unseen
+
+UNIFORM, RANDOM, LOWEST, HIGHEST, CLOSEST, GREEDY = range(6)
+
+DESCRIPTIONS: Final = {
+    "random": (RANDOM, "any card, draft pick or side, all equally likely; takes the cheapest row"),
+    "uniform": (UNIFORM, "any legal action, all equally likely, the row to take as well"),
+    "lowest": (LOWEST, "the lowest card; takes the cheapest row, lays at the cheaper side, drafts the lowest card"),
+    "highest": (HIGHEST, "the highest card; takes the cheapest row, lays at the cheaper side, drafts the highest card"),
+    "closest": (CLOSEST, "the card nearest above (or below) the card it joins; a card without a row last; else as highest"),
+    "greedy": (
+        GREEDY,
+        "the card with the least expected penalty: how likely the row fills before it, times what lies there; of equals the closest; "
+        "else as highest",
+    ),
+}
+
+
+@kernel
+def act(views: Any, kind: int, seed: Any, actions: Any) -> None:
+    """Write the action of the player `kind` for each of `views`, (k,) VIEW, to `actions`, (k,) int64.
+
+    A seat that has nothing to decide waits. `seed` is a uint64; equal views get equal dice in whatever batch they lie.
+    """
+    cards = np.empty(2, dtype=np.uint64)
+    chances = np.empty(MAX_CAPACITY + 1, dtype=np.float64)
+    for k in range(len(views)):
+        view = views[k]
+        phase = view.table.phase
+        word = mix(seed, fingerprint(view)) if kind <= RANDOM else seed
+        unseen(view, cards)
+        if view.deciding == 0:
+            actions[k] = ACTION_WAIT
+        elif phase == PICK:
+            actions[k] = _pick(view, kind, word, cards, chances) - 1
+        elif phase == DRAFT:
+            actions[k] = _choose_extreme(cards, kind, word) - 1
+        elif phase == ROW:
+            actions[k] = ACTION_ROW + _choose_row(view.table, kind, word)
+        else:
+            actions[k] = _choose_side(view, kind, word)
+
+
+@kernel
+def _choose_extreme(cards: Any, kind: int, word: Any) -> int:
+    """A card of the set: any, the lowest, or for all other kinds the highest."""
+    if kind <= RANDOM:
+        word, at = below(word, size(cards))
+        return nth(cards, at)
+    if kind == LOWEST:
+        return above(cards, 0)
+    return nth(cards, size(cards) - 1)
+
+
+@kernel
+def _pick(view: Any, kind: int, word: Any, unknown: Any, chances: Any) -> int:
+    if kind < CLOSEST:
+        return _choose_extreme(view.hand, kind, word)
+    best, least, nearest = 0, np.inf, np.inf
+    card = above(view.hand, 0)
+    while card != 0:
+        cost = expected_cost(view, unknown, card, chances) if kind == GREEDY else 0.0
+        gap = _gap(view.table, card)
+        if cost < least or (cost == least and gap < nearest):
+            best, least, nearest = card, cost, gap
+        card = above(view.hand, card)
+    return best
+
+
+@kernel
+def _gap(table: Any, card: int) -> float:
+    """Distance to the card that `card` would lie beside; more than any distance if no row would have it."""
+    end, front = landing(table, card)
+    if end != NOWHERE:
+        return float(card - last_card(table, end))
+    if front != NOWHERE:
+        return float(i64(table.rows[front, 0]) - card)
+    return 1000.0
+
+
+@kernel
+def _choose_row(table: Any, kind: int, word: Any) -> int:
+    if kind == UNIFORM:
+        word, row = below(word, i64(table.num_rows))
+        return row
+    return cheapest_row(table)
+
+
+@kernel
+def _choose_side(view: Any, kind: int, word: Any) -> int:
+    table = view.table
+    end, front = landing(table, revealed(table, i64(view.seat)))
+    at_front = _heads_at_stake(table, front) < _heads_at_stake(table, end)
+    if kind <= RANDOM:
+        word, coin = below(word, 2)
+        at_front = coin == 1
+    return ACTION_FRONT + front if at_front else ACTION_ROW + end
+
+
+@kernel
+def _heads_at_stake(table: Any, row: int) -> int:
+    """Bull heads that joining `row` costs at once."""
+    return i64(table.row_heads[row]) if table.row_len[row] == table.row_capacity else 0

@@ -1,0 +1,261 @@
+"""Checking a position by hand: plain lists in, plain lists out, over the same engine as everything else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...core.cards import from_list
+from .engine import NOWHERE, is_legal, landing, place_chosen, place_next, reveal_picks
+from .rules import HEADS, MAX_CAPACITY, MAX_CARD, MAX_HAND, MAX_ROWS, MAX_SEATS, Deck, IllegalMove, Rules
+from .state import ACTION_FRONT, ACTION_ROW, NOBODY, PICK, ROW, SIDE, STATE, new_states
+from .view import VIEW
+
+SIDES = ("end", "front")
+Option = int | tuple[int, str]
+
+
+@dataclass(frozen=True, slots=True)
+class TurnResult:
+    """What a turn led to.
+
+    Attributes:
+        rows: the rows after the turn.
+        penalties: bull heads of this turn, one a player.
+        taken: {player: cards taken}, only players who took some.
+        choices_needed: (player, options) in the order in which the choices arose; options are row numbers, or (row, side) pairs.
+    """
+
+    rows: list[list[int]]
+    penalties: list[int]
+    taken: dict[int, list[int]]
+    choices_needed: list[tuple[int, list[Option]]]
+
+
+def play_turn(
+    rows: Sequence[Sequence[int]],
+    plays: Sequence[int],
+    hands: Sequence[Sequence[int]] | None = None,
+    choices: Mapping[int, Mapping[str, Any]] | None = None,
+    professional: bool = False,
+) -> TurnResult:
+    """Place the cards of one turn.
+
+    Args:
+        rows: 1 to 4 rows of 1 to 5 ascending cards.
+        plays: the card of each player, 1 to 10 of them.
+        hands: the hands the cards come from, if that is to be checked.
+        choices: {player: {"row": r} or {"row": r, "side": "end" | "front"}}, used only if that player's card needs a choice.
+        professional: cards may join either side of a row.
+
+    Raises:
+        IllegalMove: anything impossible: a card twice, out of range or not in the hand, a choice missing or not offered. Nothing has changed.
+    """
+    states = _lay_out(rows, plays, hands, professional)
+    state = states[0]
+    reveal_picks(state)
+    taken: dict[int, list[int]] = {}
+    needed: list[tuple[int, list[Option]]] = []
+    while state["table"]["placed"] < len(plays):
+        before = _rows(state)
+        seat = int(state["table"]["order"][state["table"]["placed"]])
+        if not place_next(state):
+            options = _options(state)
+            needed.append((seat, list(options)))
+            place_chosen(state, _chosen(seat, plays[seat], options, choices))
+        if state["table"]["took"][seat]:
+            taken[seat] = before[int(state["table"]["landed"][seat]) - 1]
+    penalties = [int(p) for p in state["table"]["penalties"][: len(plays)]]
+    return TurnResult(_rows(state), penalties, taken, needed)
+
+
+def table_view(
+    hand: Iterable[int],
+    rows: Sequence[Sequence[int]],
+    num_players: int = 4,
+    seat: int = 0,
+    seen: Iterable[int] = (),
+    penalties: Sequence[int] = (),
+    professional: bool = False,
+    *,
+    totals: Sequence[int] | None = None,
+    revealed: Mapping[int, int] | None = None,
+    deck: Deck = "standard",
+    hand_size: int = MAX_HAND,
+) -> np.void:
+    """What a person at a real table sees, as a view that every agent can be asked about: `agent.act([view])`.
+
+    Args:
+        hand: own cards.
+        rows: the rows as they lie.
+        num_players: 2 to 10.
+        seat: own seat, counted from 0.
+        seen: cards that have lain open this round and do so no more; those in the rows count anyway.
+        penalties: bull heads of this round, one a seat; none given means 0.
+        professional: cards may join either side of a row.
+        totals: bull heads of the match, this round's included; the penalties if not given.
+        revealed: {seat: card} of the turn being placed, when the own seat has to choose a row or a side. Its card is then no longer in `hand`,
+            and the cards below it have been placed already.
+        deck: "standard" or "tactical" (in logic all hands are public: take views from an environment).
+        hand_size: cards dealt at the start of the round.
+
+    Raises:
+        IllegalMove: a position that cannot arise.
+    """
+    if deck == "logic":
+        raise IllegalMove('deck="logic" has public hands, which a table view does not take: use "standard" or "tactical"')
+    rules = _rules(num_players=num_players, deck=deck, professional=professional, hand_size=hand_size, num_rows=len(rows))
+    if not 0 <= seat < num_players:
+        raise IllegalMove(f"seat {seat} does not exist: seats are 0..{num_players - 1}")
+    own, open_cards, shown = list(hand), list(seen), dict(revealed or {})
+    _check_rows(rows)
+    table_cards = [card for row in rows for card in row]
+    still_open = [card for card in [*open_cards, *shown.values()] if card not in table_cards]
+    _check_cards([*own, *table_cards, *dict.fromkeys(still_open)], "in the position", rules.highest_card)
+    view = np.zeros(1, dtype=VIEW)
+    view["table"] = new_states(rules, 1)["table"]
+    view["seat"], view["deciding"] = seat, 1
+    view["hand"] = from_list(own)
+    table = view["table"][0]
+    _put_rows(table, rows)
+    table["seen"] = from_list([*table_cards, *still_open])
+    table["penalties"][:num_players] = _heads(penalties, num_players, "penalties")
+    table["totals"][:num_players] = _heads(totals if totals is not None else penalties, num_players, "totals")
+    table["phase"], table["actor"] = PICK, NOBODY
+    _set_turn(table, own, seat, shown, rules)
+    hidden = rules.highest_card - len({*own, *table_cards, *still_open})
+    if hidden < (num_players - 1) * len(own):
+        raise IllegalMove(f"{hidden} unseen cards are too few for {num_players - 1} other hands of {len(own)}: too many cards in `seen`")
+    return cast(np.void, view[0])
+
+
+def _set_turn(table: np.void, own: list[int], seat: int, shown: dict[int, int], rules: Rules) -> None:
+    """The turn that a hand of this size is in, and the revealed cards of it."""
+    turn = rules.hand_size - len(own) - (1 if shown else 0)
+    if turn < 0 or (not own and not shown):
+        raise IllegalMove(f"{len(own)} cards in hand{' and one revealed' if shown else ''} are impossible: 1..{rules.hand_size}")
+    table["turn"] = turn
+    if not shown:
+        return
+    if sorted(shown) != list(range(rules.num_players)):
+        raise IllegalMove(f"revealed={shown} must name a card for every seat 0..{rules.num_players - 1}")
+    order = sorted(shown, key=lambda player: shown[player])
+    table["placed"] = order.index(seat)
+    for place, player in enumerate(order):
+        table["plays"][turn, player] = shown[player]
+        table["order"][place] = player
+        if place < table["placed"]:
+            rows = table["rows"] == shown[player]
+            table["landed"][player] = 1 + int(np.argmax(rows.any(axis=1)))
+    end, front = landing(table, shown[seat])
+    if (end == NOWHERE) != (front == NOWHERE):
+        raise IllegalMove(f"seat {seat} has nothing to choose: its {shown[seat]} goes to row {max(end, front)}")
+    table["phase"], table["actor"] = (ROW if end == NOWHERE else SIDE), seat
+
+
+def _lay_out(
+    rows: Sequence[Sequence[int]], plays: Sequence[int], hands: Sequence[Sequence[int]] | None, professional: bool
+) -> NDArray[np.void]:
+    """One game in which every player has picked his card of `plays`."""
+    if not 1 <= len(plays) <= MAX_SEATS:
+        raise IllegalMove(f"{len(plays)} cards played: it takes 1 to {MAX_SEATS} players")
+    if hands is None:
+        hands = [[card] for card in plays]
+    if len(hands) != len(plays):
+        raise IllegalMove(f"{len(hands)} hands for {len(plays)} played cards: there must be one each")
+    _check_rows(rows)
+    _check_cards(plays, "played")
+    for player, (card, hand) in enumerate(zip(plays, hands, strict=True)):
+        if card not in hand:
+            raise IllegalMove(f"player {player} plays {card}, which is not in his hand {sorted(hand)}")
+    _check_cards([card for group in (*rows, *hands) for card in group], "in the rows and hands")
+    states = np.zeros(1, dtype=STATE)
+    table = states["table"][0]
+    table["num_players"], table["professional"], table["highest_card"] = len(plays), bool(professional), MAX_CARD
+    table["hand_size"], table["num_rows"], table["row_capacity"] = MAX_HAND, len(rows), MAX_CAPACITY
+    _put_rows(table, rows)
+    table["phase"], table["actor"] = PICK, NOBODY
+    for player, hand in enumerate(hands):
+        states["hands"][0, player] = from_list(hand)
+    states["picks"][0, : len(plays)] = plays
+    return states
+
+
+def _rules(**options: Any) -> Rules:
+    try:
+        return Rules(**options)
+    except ValueError as error:
+        raise IllegalMove(str(error)) from None
+
+
+def _check_cards(cards: Sequence[int], where: str, highest: int = MAX_CARD) -> None:
+    seen: set[int] = set()
+    for card in cards:
+        if isinstance(card, bool) or not isinstance(card, (int, np.integer)) or not 1 <= card <= highest:
+            raise IllegalMove(f"card {card!r} {where} does not exist: cards are 1..{highest}")
+        if card in seen:
+            raise IllegalMove(f"card {card} {where} twice: every card exists once")
+        seen.add(int(card))
+
+
+def _check_rows(rows: Sequence[Sequence[int]]) -> None:
+    if not 1 <= len(rows) <= MAX_ROWS:
+        raise IllegalMove(f"{len(rows)} rows: there are 1 to {MAX_ROWS}")
+    for number, row in enumerate(rows):
+        if not 1 <= len(row) <= MAX_CAPACITY:
+            raise IllegalMove(f"row {number} has {len(row)} cards: 1 to {MAX_CAPACITY} lie in a row")
+        if any(a >= b for a, b in pairwise(row)):
+            raise IllegalMove(f"row {number} {list(row)} is not ascending")
+    _check_cards([card for row in rows for card in row], "in the rows")
+
+
+def _heads(values: Sequence[int], num_players: int, name: str) -> list[int]:
+    if len(values) not in (0, num_players):
+        raise IllegalMove(f"{name} has {len(values)} numbers: one for each of the {num_players} players, or none")
+    limit = 171 if name == "penalties" else 2**32 - 1
+    for value in values:
+        if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not 0 <= value <= limit:
+            raise IllegalMove(f"{name}={list(values)} must be whole numbers from 0 to {limit}")
+    return list(values) or [0] * num_players
+
+
+def _put_rows(table: np.void, rows: Sequence[Sequence[int]]) -> None:
+    for number, row in enumerate(rows):
+        table["rows"][number, : len(row)] = row
+        table["row_len"][number] = len(row)
+        table["row_heads"][number] = int(HEADS[list(row)].sum())
+
+
+def _rows(state: np.void) -> list[list[int]]:
+    table = state["table"]
+    return [[int(c) for c in table["rows"][r, : table["row_len"][r]]] for r in range(int(table["num_rows"]))]
+
+
+def _options(state: np.void) -> dict[Option, int]:
+    """What the actor may choose now, with the number of the action."""
+    seat = int(state["table"]["actor"])
+    side = state["table"]["phase"] == SIDE
+    options: dict[Option, int] = {}
+    for row in range(int(state["table"]["num_rows"])):
+        for name, action in zip(SIDES, (ACTION_ROW + row, ACTION_FRONT + row), strict=True):
+            if is_legal(state, seat, action):
+                options[(row, name) if side else row] = action
+    return options
+
+
+def _chosen(seat: int, card: int, options: dict[Option, int], choices: Mapping[int, Mapping[str, Any]] | None) -> int:
+    """The action of the choice that was given for `seat`."""
+    offered = ", ".join(f"row {o}" if isinstance(o, int) else f"row {o[0]} {o[1]}" for o in options)
+    choice = (choices or {}).get(seat)
+    if choice is None:
+        raise IllegalMove(f"player {seat} has to choose for his {card}: {offered}; give choices={{{seat}: ...}}")
+    unknown = set(choice) - {"row", "side"}
+    picked: Any = (choice.get("row"), choice["side"]) if "side" in choice else choice.get("row")
+    if unknown or picked not in options or isinstance(choice.get("row"), bool):
+        raise IllegalMove(f"the choice {dict(choice)} of player {seat} for his {card} is not offered: {offered}")
+    return options[picked]

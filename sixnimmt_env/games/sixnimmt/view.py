@@ -1,0 +1,168 @@
+"""What a seat may know, as one record; `reveal` is the only code that decides what is hidden.
+
+Observations, agents and a seat's renderings are made from views, which hold no way back to the state. `imagine` is the
+counterpart for search: it deals the cards that a view does not show into a state that this view cannot tell from the true one.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+
+from ...core.cards import fill, has, insert, size
+from ...core.kernel import i64, kernel
+from ...core.seeding import below, mix
+from .engine import NOWHERE, decides, landing, undrafted
+from .rules import LOGIC, MAX_CARD, MAX_SEATS
+from .state import ACTION_FRONT, ACTION_ROW, DRAFT, OVER, PICK, ROW, TABLE
+
+VIEW: Final = np.dtype(
+    [
+        ("table", TABLE),
+        ("hands", np.uint64, (MAX_SEATS, 2)),  # hands that are public (all of them in logic), else empty
+        ("hand", np.uint64, (2,)),  # the seat's own hand; a card picked but not yet revealed is still in it
+        ("seat", np.uint8),
+        ("deciding", np.uint8),  # 1 when the seat has a decision to make now
+    ],
+    align=True,
+)
+
+
+@kernel
+def reveal(states: Any, index: Any, seats: Any, views: Any) -> None:
+    """Write what the seats `seats`, (k,), of the games `index`, (k,), may know to `views`, (k,) VIEW.
+
+    The table is public. A hand is its owner's, and everybody's in logic. Picks are nobody's until they are revealed, not even
+    their owner's: his view is the same before and after he has committed, but for `deciding`.
+    """
+    for k in range(len(index)):
+        state = states[index[k]]
+        view = views[k]
+        seat = i64(seats[k])
+        view.table = state.table
+        open_hands = state.table.deck == LOGIC
+        for other in range(MAX_SEATS):
+            for word in range(2):
+                view.hands[other, word] = state.hands[other, word] if open_hands else np.uint64(0)
+        view.hand[0] = state.hands[seat, 0]
+        view.hand[1] = state.hands[seat, 1]
+        view.seat = seat
+        view.deciding = 1 if decides(state, seat) else 0
+
+
+@kernel
+def legal(views: Any, masks: Any) -> None:
+    """Write 1 for each legal action of the seat and 0 elsewhere to `masks`, (k, NUM_ACTIONS) int8; all 0 if it does not decide."""
+    for k in range(len(views)):
+        view = views[k]
+        table = view.table
+        masks[k, :] = 0
+        if view.deciding == 0:
+            continue
+        if table.phase == PICK:
+            for card in range(1, MAX_CARD + 1):
+                if has(view.hand, card):
+                    masks[k, card - 1] = 1
+        elif table.phase == DRAFT:
+            for card in range(1, i64(table.highest_card) + 1):
+                if undrafted(view, card):
+                    masks[k, card - 1] = 1
+        elif table.phase == ROW:
+            for row in range(i64(table.num_rows)):
+                masks[k, ACTION_ROW + row] = 1
+        else:
+            end, front = landing(table, revealed(table, i64(view.seat)))
+            if end != NOWHERE:
+                masks[k, ACTION_ROW + end] = 1
+            if front != NOWHERE:
+                masks[k, ACTION_FRONT + front] = 1
+
+
+@kernel
+def revealed(table: Any, seat: int) -> int:
+    """The card of `seat` that lies revealed while the turn is being placed; 0 while cards are picked or drafted."""
+    if table.phase == PICK or table.phase == DRAFT or table.phase == OVER:
+        return 0
+    return i64(table.plays[table.turn, seat])
+
+
+@kernel
+def unseen(view: Any, cards: Any) -> None:
+    """Write the set of cards of the deck in play whose place the seat does not know to `cards`, (2,) uint64.
+
+    In logic none are left once the draft is over; during the draft they are the cards still to be taken.
+    """
+    table = view.table
+    fill(cards, i64(table.highest_card))
+    for word in range(2):
+        cards[word] &= ~(table.seen[word] | view.hand[word])
+        for seat in range(MAX_SEATS):
+            cards[word] &= ~view.hands[seat, word]
+
+
+@kernel
+def cards_held(table: Any, seat: int) -> int:
+    """How many cards `seat` holds: public knowledge in every phase."""
+    if table.phase == DRAFT:
+        lap = i64(table.drafted) // i64(table.num_players)
+        first = i64(table.round_index) % i64(table.num_players)
+        place = (seat - first) % i64(table.num_players)
+        return lap + (1 if place < i64(table.drafted) % i64(table.num_players) else 0)
+    in_the_air = 1 if revealed(table, seat) != 0 else 0
+    return i64(table.hand_size) - i64(table.turn) - in_the_air
+
+
+@kernel
+def fingerprint(view: Any) -> Any:
+    """A uint64 of what the seat sees in this round: the stream of an agent's dice, the same in whatever batch the view lies."""
+    table = view.table
+    word = mix(view.hand[0], view.hand[1])
+    word = mix(word, table.seen[0])
+    word = mix(word, table.seen[1])
+    small = np.uint64(view.seat) | np.uint64(table.turn) << np.uint64(8) | np.uint64(table.phase) << np.uint64(16)
+    small |= np.uint64(table.round_index) << np.uint64(24) | np.uint64(table.placed) << np.uint64(56)
+    word = mix(word, small)
+    for row in range(i64(table.num_rows)):
+        packed = np.uint64(0)
+        for slot in range(i64(table.row_len[row])):
+            packed = packed << np.uint64(8) | np.uint64(table.rows[row, slot])
+        word = mix(word, packed)
+    for seat in range(i64(table.num_players)):
+        word = mix(word, view.hands[seat, 0])
+        word = mix(word, view.hands[seat, 1] ^ np.uint64(table.totals[seat]))
+    return word
+
+
+@kernel
+def imagine(view: Any, word: Any, state: Any) -> Any:
+    """Fill `state` (a STATE record) with a game that `view` cannot tell from the true one; returns the next random `word`.
+
+    The unseen cards are dealt at random to the other seats, as many as each holds. Nobody has picked yet. The seed of further
+    rounds is drawn from `word`, never the true one.
+    """
+    table = view.table
+    state.table = table
+    cards = np.empty(2, dtype=np.uint64)
+    unseen(view, cards)
+    pool = np.empty(MAX_CARD, dtype=np.uint8)
+    left = 0
+    for card in range(1, i64(table.highest_card) + 1):
+        if has(cards, card):
+            pool[left] = card
+            left += 1
+    for seat in range(MAX_SEATS):
+        state.picks[seat] = 0
+        state.hands[seat, 0] = view.hand[0] if seat == view.seat else view.hands[seat, 0]
+        state.hands[seat, 1] = view.hand[1] if seat == view.seat else view.hands[seat, 1]
+        if seat >= table.num_players:
+            continue
+        for _ in range(cards_held(table, seat) - size(state.hands[seat])):
+            word, at = below(word, left)
+            left -= 1
+            insert(state.hands[seat], pool[at])
+            pool[at] = pool[left]
+    word = mix(word, 1)
+    state.seed = word >> np.uint64(1)
+    state.game = 0
+    return word
