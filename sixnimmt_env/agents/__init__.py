@@ -1,0 +1,6 @@
+"""Players: `make(spec)` gives one, `names()` lists them. An agent has `act(views) -> actions`, in batches, and `reset(seed)`."""
+
+from .base import Agent, HeuristicAgent, as_views, decide
+from .registry import make, names
+
+__all__ = ["Agent", "HeuristicAgent", "as_views", "decide", "make", "names"]

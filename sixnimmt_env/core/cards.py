@@ -22,7 +22,10 @@ _01: Final = np.uint64(0x0101010101010101)
 _0F: Final = np.uint64(0x0F0F0F0F0F0F0F0F)
 _33: Final = np.uint64(0x3333333333333333)
 _55: Final = np.uint64(0x5555555555555555)
-_ALL: Final = np.uint64(0xFFFFFFFFFFFFFFFF)
+_ALL: Final = (1 << 64) - 1
+
+_UPTO: Final = np.array([[(2 << card) - 1 & _ALL, (2 << card) - 1 >> 64] for card in range(128)], dtype=np.uint64)
+"""The sets {0, ..., card} by card: (128, 2) uint64."""
 
 
 @kernel
@@ -59,21 +62,10 @@ def size(cards: Any) -> int:
 
 
 @kernel
-def _upto(card: int, word: int) -> Any:
-    """Mask of the bits of `word` (0 or 1) that stand for cards <= `card`."""
-    bits = card + 1 - 64 * word
-    if bits <= 0:
-        return _0
-    if bits >= 64:
-        return _ALL
-    return (_1 << np.uint64(bits)) - _1
-
-
-@kernel
 def fill(cards: Any, highest: int) -> None:
     """Make the set {1, ..., highest}."""
-    cards[0] = _upto(highest, 0) & ~_1
-    cards[1] = _upto(highest, 1)
+    cards[0] = _UPTO[highest, 0] & ~_1
+    cards[1] = _UPTO[highest, 1]
 
 
 @kernel
@@ -81,18 +73,18 @@ def between(cards: Any, low: int, high: int) -> int:
     """Number of cards c of the set with low < c < high (0 if high <= low + 1)."""
     if high <= low + 1:
         return 0
-    first = cards[0] & _upto(high - 1, 0) & ~_upto(low, 0)
-    second = cards[1] & _upto(high - 1, 1) & ~_upto(low, 1)
+    first = cards[0] & _UPTO[high - 1, 0] & ~_UPTO[low, 0]
+    second = cards[1] & _UPTO[high - 1, 1] & ~_UPTO[low, 1]
     return popcount(first) + popcount(second)
 
 
 @kernel
 def above(cards: Any, card: int) -> int:
     """The lowest card of the set that is greater than `card`, or 0 if there is none: walks a set in ascending order."""
-    word = cards[0] & ~_upto(card, 0)
+    word = cards[0] & ~_UPTO[card, 0]
     if word != _0:
         return popcount((word & (~word + _1)) - _1)
-    word = cards[1] & ~_upto(card, 1)
+    word = cards[1] & ~_UPTO[card, 1]
     if word != _0:
         return 64 + popcount((word & (~word + _1)) - _1)
     return 0

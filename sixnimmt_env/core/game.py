@@ -67,7 +67,8 @@ class Game:
         to_act: (states, index, seats). Write (k,) uint16, bit s set when seat s decides now, 0 when the match is over.
         step: (states, index, actions, illegal). All seats that decide act at once, (k, max_seats); a game with an illegal action stays
             untouched and has the offenders' bits in `illegal`, (k,) uint16.
-        commit: (states, game, seat, action) -> code, see NEXT_SEAT, SCORED, FINISHED, ILLEGAL. One seat acts.
+        commit: (states, game, seat, action, views, masks) -> code, see NEXT_SEAT, SCORED, FINISHED, ILLEGAL. One seat acts; what the next one
+            may know and do is written to `views[0]` and `masks[0]`.
         reveal: (states, index, seats, views). Write what seat `seats[k]` of game `index[k]` may know to `views[k]`.
         legal: (views, masks). Write 1 for each legal action to (k, num_actions) int8.
         encode: (views, vectors). Write observations to (k, layout.size or compact_size) float32.

@@ -81,8 +81,12 @@ class Layout:
             offset += group.size
         self.size = offset
         columns = [c for group in self.groups for _ in range(group.count) for c in group.columns]
-        self.tops: NDArray[np.float32] = np.array([c.top for c in columns], dtype=np.float32)
-        self.squashed: NDArray[np.bool_] = np.array([c.kind == "squashed" for c in columns])
+        tops = np.array([c.top for c in columns], dtype=np.float32)
+        squashed = np.array([c.kind == "squashed" for c in columns])
+        self._tops, self._squashed = tops, squashed
+        self.scales: NDArray[np.float32] = np.where(squashed, np.float32(1), np.float32(1) / tops)
+        self.squashed: NDArray[np.int64] = np.flatnonzero(squashed)
+        self.squashed_tops: NDArray[np.float32] = tops[squashed]
 
     def offset(self, group: str) -> int:
         """Place of the first number of `group` in the vector."""
@@ -111,9 +115,8 @@ class Layout:
     def decode(self, observation: NDArray[np.float32]) -> dict[str, dict[str, NDArray[Any]]]:
         """One observation, (size,), in natural units: {group: {column: (count,) int64 or float64}}."""
         vector = self._checked(observation)
-        natural = vector * self.tops
-        with np.errstate(divide="ignore", invalid="ignore"):
-            natural = np.where(self.squashed, self.tops * vector / (1.0 - vector), natural)
+        natural = vector * self._tops
+        natural[self.squashed] /= np.maximum(1.0 - vector[self.squashed], 1e-12)
         result: dict[str, dict[str, NDArray[Any]]] = {}
         for group in self.groups:
             table = self.lines(natural, group.name)
@@ -167,10 +170,17 @@ def _stored(column: Column) -> str:
 
 
 @kernel
-def normalise(vectors: Any, tops: Any, squashed: Any) -> None:
-    """Map natural numbers to [0, 1] in place: `vectors` (k, m) float32, m up to the layout's size."""
+def normalise(vectors: Any, scales: Any, squashed: Any, tops: Any) -> None:
+    """Map natural numbers to [0, 1] in place: `vectors` (k, m) float32, m up to the layout's size.
+
+    A number is multiplied by its column's entry of `scales` (rounding to nearest keeps top * (1 / top) at or below 1), but those at the places
+    `squashed` become x / (x + top), with `tops` the tops of these places; their scale is 1.
+    """
     for k in range(vectors.shape[0]):
+        vector = vectors[k]
         for j in range(vectors.shape[1]):
-            x = vectors[k, j]
-            if x != 0.0:
-                vectors[k, j] = x / (x + tops[j]) if squashed[j] else x / tops[j]
+            vector[j] *= scales[j]
+        for i in range(len(squashed)):
+            j = squashed[i]
+            if j < vectors.shape[1]:
+                vector[j] = vector[j] / (vector[j] + tops[i])

@@ -166,32 +166,48 @@ LAYOUT: Final = Layout(1, (CONTEXT, SEATS, ROWS, LADDER, HAND, CARDS))
 COMPACT_SIZE: Final = LAYOUT.offset("cards")
 """An observation cut here has everything but the card-by-card tables."""
 
+NOTES: Final = np.dtype(
+    [
+        ("unknown", np.uint64, (2,)),  # set of the cards whose place the seat does not know
+        ("hidden", np.int64),  # how many these are
+        ("ladder", np.int64, (MAX_ROWS,)),  # rows by ascending last card
+        ("rows", np.int64),  # how many these are: 0 during the draft
+        ("chances", np.float64, (MAX_CAPACITY + 1,)),  # of 0, 1, ..., 5 cards before one's own
+    ],
+    align=True,
+)
+"""What the features of one view share. A record travels to a helper as one pointer, an array as eight words."""
+
 _C, _S, _R, _L, _H, _K = (group.indices() for group in LAYOUT.groups)
 _SEATS_AT, _ROWS_AT, _LADDER_AT, _HAND_AT, _CARDS_AT = (LAYOUT.offset(g.name) for g in LAYOUT.groups[1:])
 _SEATS_WIDTH, _ROWS_WIDTH, _LADDER_WIDTH, _HAND_WIDTH, _CARDS_WIDTH = (g.width for g in LAYOUT.groups[1:])
-_TOPS: Final = LAYOUT.tops
-_SQUASHED: Final = LAYOUT.squashed
+_SCALES, _SQUASHED, _SQUASHED_TOPS = LAYOUT.scales, LAYOUT.squashed, LAYOUT.squashed_tops
 
 
 @kernel
 def encode(views: Any, vectors: Any) -> None:
     """Write the observations of `views`, (k,) VIEW, to `vectors`: (k, LAYOUT.size) or, cut short, (k, COMPACT_SIZE) float32."""
-    unknown = np.empty(2, dtype=np.uint64)
-    ladder = np.empty(MAX_ROWS, dtype=np.int64)
-    chances = np.empty(MAX_CAPACITY + 1, dtype=np.float64)
+    notes = np.zeros(1, NOTES)[0]
     for k in range(len(views)):
         view = views[k]
         vector = vectors[k]
         vector[:] = 0.0
-        unseen(view, unknown)
-        rows = sort_rows(view.table, ladder)
-        _context(view, unknown, rows, ladder, vector)
+        take_notes(view, notes)
+        _context(view, notes, vector)
         _seats(view, vector)
-        _rows(view, unknown, rows, ladder, vector)
-        _hand(view, unknown, rows, ladder, chances, vector)
+        _rows(view, notes, vector)
+        _hand(view, notes, vector)
         if vectors.shape[1] > _CARDS_AT:
-            _cards(view, unknown, vector)
-    normalise(vectors, _TOPS, _SQUASHED)
+            _cards(view, notes, vector)
+    normalise(vectors, _SCALES, _SQUASHED, _SQUASHED_TOPS)
+
+
+@kernel
+def take_notes(view: Any, notes: Any) -> None:
+    """Work out what the features of `view` share and write it to `notes`, a NOTES record."""
+    unseen(view, notes.unknown)
+    notes.hidden = size(notes.unknown)
+    notes.rows = _sort_rows(view.table, notes.ladder)
 
 
 @kernel
@@ -202,7 +218,7 @@ def last_card(table: Any, row: int) -> int:
 
 
 @kernel
-def sort_rows(table: Any, ladder: Any) -> int:
+def _sort_rows(table: Any, ladder: Any) -> int:
     """Write the rows by ascending last card to `ladder`, (4,) int64; returns how many there are (0 during the draft)."""
     count = 0
     for row in range(i64(table.num_rows)):
@@ -228,17 +244,17 @@ def cheapest_row(table: Any) -> int:
 
 
 @kernel
-def arrivals(view: Any, unknown: Any, low: int, high: int, chances: Any) -> float:
+def arrivals(view: Any, notes: Any, low: int, high: int) -> float:
     """How many opponents play a card strictly between `low` and `high`, if each plays any card he may hold.
 
-    Writes the chances of exactly 0, 1, ..., 5 to `chances`, (6,) float64 (Poisson-binomial, by convolution), and returns the mean.
+    Writes the chances of exactly 0, 1, ..., 5 to `notes.chances` (Poisson-binomial, by convolution), and returns the mean.
     """
-    chances[:] = 0.0
-    chances[0] = 1.0
+    for count in range(1, MAX_CAPACITY + 1):
+        notes.chances[count] = 0.0
+    notes.chances[0] = 1.0
     table = view.table
     mean = 0.0
-    hidden = size(unknown)
-    share = between(unknown, low, high) / hidden if hidden > 0 else 0.0
+    share = between(notes.unknown, low, high) / notes.hidden if notes.hidden > 0 else 0.0
     for seat in range(i64(table.num_players)):
         if seat == view.seat:
             continue
@@ -247,38 +263,59 @@ def arrivals(view: Any, unknown: Any, low: int, high: int, chances: Any) -> floa
             share = between(view.hands[seat], low, high) / held if held > 0 else 0.0
         mean += share
         for count in range(MAX_CAPACITY, 0, -1):
-            chances[count] = chances[count] * (1.0 - share) + chances[count - 1] * share
-        chances[0] *= 1.0 - share
+            notes.chances[count] = notes.chances[count] * (1.0 - share) + notes.chances[count - 1] * share
+        notes.chances[0] *= 1.0 - share
     return mean
 
 
 @kernel
-def expected_cost(view: Any, unknown: Any, card: int, chances: Any) -> float:
-    """Expected bull heads of playing `card` now against opponents who play any card they may hold.
-
-    For a card that joins a row: the chance that exactly the room is filled before it, times what lies there now. For a card
-    without a row: the chance that it is the lowest, times the cheapest row. `chances` is scratch space, (6,) float64, left holding the
-    chances of the arrivals before it.
-    """
-    table = view.table
-    end, front = landing(table, card)
-    if end != NOWHERE and front != NOWHERE:
-        if table.row_len[end] < table.row_capacity or table.row_len[front] < table.row_capacity:
-            return 0.0
-        return float(min(table.row_heads[end], table.row_heads[front]))
-    if front != NOWHERE:
-        return float(table.row_heads[front]) if table.row_len[front] == table.row_capacity else 0.0
-    if end == NOWHERE:
-        arrivals(view, unknown, 0, card, chances)
-        alone = 1.0 if table.professional else chances[0]
-        return float(alone * table.row_heads[cheapest_row(table)])
-    room = i64(table.row_capacity) - i64(table.row_len[end])
-    arrivals(view, unknown, last_card(table, end), card, chances)
-    return float(chances[room] * table.row_heads[end])
+def heads_at_once(table: Any, row: int) -> int:
+    """Bull heads that joining `row` costs now."""
+    return i64(table.row_heads[row]) if table.row_len[row] == table.row_capacity else 0
 
 
 @kernel
-def _context(view: Any, unknown: Any, rows: int, ladder: Any, vector: Any) -> None:
+def expected_cost(view: Any, notes: Any, card: int) -> tuple[float, float]:
+    """(expected bull heads of playing `card` now, expected cards before it), if opponents play any card they may hold.
+
+    For a card that joins a row's end: the chance that exactly the room is filled before it, times what lies there now. For a card without a
+    row: the chance that it is the lowest, times the cheapest row. At a row's front nothing comes between: what joining costs at once.
+    `notes.chances` is left holding the chances of 0, 1, ... cards before it: into the gap, or below a card without a row.
+    """
+    table = view.table
+    end, front = landing(table, card)
+    if front != NOWHERE:
+        cost = heads_at_once(table, front)
+        if end != NOWHERE:
+            mean = arrivals(view, notes, last_card(table, end), card)
+            return float(min(cost, heads_at_once(table, end))), mean
+        return float(cost), arrivals(view, notes, card, i64(table.rows[front, 0]))
+    if end == NOWHERE:
+        mean = arrivals(view, notes, 0, card)
+        alone = 1.0 if table.professional else notes.chances[0]
+        return float(alone * table.row_heads[cheapest_row(table)]), mean
+    room = i64(table.row_capacity) - i64(table.row_len[end])
+    mean = arrivals(view, notes, last_card(table, end), card)
+    return float(notes.chances[room] * table.row_heads[end]), mean
+
+
+@kernel
+def _chance_lowest(view: Any, card: int, share: float) -> float:
+    """The chance that no opponent plays below `card`, if `share` of the unseen cards lie below it."""
+    table = view.table
+    chance = 1.0
+    for seat in range(i64(table.num_players)):
+        if seat == view.seat:
+            continue
+        if table.deck == LOGIC:
+            held = size(view.hands[seat])
+            share = between(view.hands[seat], 0, card) / held if held > 0 else 0.0
+        chance *= 1.0 - share
+    return chance
+
+
+@kernel
+def _context(view: Any, notes: Any, vector: Any) -> None:
     table = view.table
     vector[table.phase] = 1.0  # the first columns are the phases in order
     vector[_C.deciding] = view.deciding
@@ -291,14 +328,14 @@ def _context(view: Any, unknown: Any, rows: int, ladder: Any, vector: Any) -> No
     vector[_C.highest_card] = table.highest_card
     vector[_C.turn] = table.turn
     vector[_C.cards_left] = size(view.hand)
-    vector[_C.unseen] = size(unknown)
+    vector[_C.unseen] = notes.hidden
     vector[_C.round_index] = table.round_index
     vector[_C.rounds] = table.rounds
     vector[_C.target] = table.target
     vector[_C.exceed_target] = table.exceed_target
-    if rows > 0:
-        lowest = last_card(table, ladder[0])
-        vector[_C.unseen_below] = between(unknown, 0, lowest)
+    if notes.rows > 0:
+        lowest = last_card(table, notes.ladder[0])
+        vector[_C.unseen_below] = between(notes.unknown, 0, lowest)
         vector[_C.own_below] = between(view.hand, 0, lowest)
         vector[_C.cheapest_heads] = table.row_heads[cheapest_row(table)]
 
@@ -322,27 +359,27 @@ def _seats(view: Any, vector: Any) -> None:
 
 
 @kernel
-def _next_last(table: Any, rows: int, ladder: Any, card: int) -> int:
+def _next_last(table: Any, notes: Any, card: int) -> int:
     """The lowest last card above `card`, or the first number past the deck."""
-    for i in range(rows):
-        last = last_card(table, ladder[i])
+    for i in range(notes.rows):
+        last = last_card(table, notes.ladder[i])
         if last > card:
             return last
     return i64(table.highest_card) + 1
 
 
 @kernel
-def _rows(view: Any, unknown: Any, rows: int, ladder: Any, vector: Any) -> None:
+def _rows(view: Any, notes: Any, vector: Any) -> None:
     """The groups ROWS and LADDER."""
     table = view.table
     own_card = revealed(table, i64(view.seat))
     end, front = NOWHERE, NOWHERE
     if table.phase == SIDE:
         end, front = landing(table, i64(table.plays[table.turn, table.actor]))
-    for rank in range(rows):
-        row = ladder[rank]
+    for rank in range(notes.rows):
+        row = notes.ladder[rank]
         last = last_card(table, row)
-        limit = _next_last(table, rows, ladder, last)
+        limit = _next_last(table, notes, last)
         room = i64(table.row_capacity) - i64(table.row_len[row])
         at = _ROWS_AT + row * _ROWS_WIDTH
         low = _LADDER_AT + rank * _LADDER_WIDTH
@@ -357,20 +394,20 @@ def _rows(view: Any, unknown: Any, rows: int, ladder: Any, vector: Any) -> None:
         vector[low + _L.heads] = table.row_heads[row]
         vector[at + _R.full] = 1.0 if room == 0 else 0.0
         vector[low + _L.full] = 1.0 if room == 0 else 0.0
-        vector[at + _R.unseen_above] = between(unknown, last, limit)
+        vector[at + _R.unseen_above] = between(notes.unknown, last, limit)
         vector[low + _L.unseen_above] = vector[at + _R.unseen_above]
         vector[at + _R.own_above] = between(view.hand, last, limit)
         vector[low + _L.own_above] = vector[at + _R.own_above]
         vector[at + _R.rank] = rank + 1
         dearer = 0
-        for other in range(rows):
+        for other in range(notes.rows):
             if table.row_heads[other] < table.row_heads[row]:
                 dearer += 1
         vector[at + _R.dearer] = dearer
         if view.deciding and table.phase == ROW:
             vector[at + _R.can_end] = 1.0
             vector[at + _R.cost] = table.row_heads[row]
-            _behind(view, unknown, rows, ladder, row, own_card, vector, at)
+            _behind(view, notes, row, own_card, vector, at)
         elif view.deciding and table.phase == SIDE:
             vector[at + _R.can_end] = 1.0 if row == end else 0.0
             vector[at + _R.can_front] = 1.0 if row == front else 0.0
@@ -379,13 +416,13 @@ def _rows(view: Any, unknown: Any, rows: int, ladder: Any, vector: Any) -> None:
 
 
 @kernel
-def _behind(view: Any, unknown: Any, rows: int, ladder: Any, row: int, own_card: int, vector: Any, at: int) -> None:
+def _behind(view: Any, notes: Any, row: int, own_card: int, vector: Any, at: int) -> None:
     """What may follow onto `row` if the own card starts it: up to the lowest last card above among the other rows."""
     table = view.table
     limit = i64(table.highest_card) + 1
-    for i in range(rows):
-        last = last_card(table, ladder[i])
-        if ladder[i] != row and last > own_card:
+    for i in range(notes.rows):
+        last = last_card(table, notes.ladder[i])
+        if notes.ladder[i] != row and last > own_card:
             limit = min(limit, last)
     followers = 0
     for seat in range(i64(table.num_players)):
@@ -393,11 +430,11 @@ def _behind(view: Any, unknown: Any, rows: int, ladder: Any, row: int, own_card:
         if table.landed[seat] == 0 and own_card < card < limit:
             followers += 1
     vector[at + _R.followers] = followers
-    vector[at + _R.unseen_behind] = between(unknown, own_card, limit)
+    vector[at + _R.unseen_behind] = between(notes.unknown, own_card, limit)
 
 
 @kernel
-def _hand(view: Any, unknown: Any, rows: int, ladder: Any, chances: Any, vector: Any) -> None:
+def _hand(view: Any, notes: Any, vector: Any) -> None:
     held = size(view.hand)
     card = 0
     for slot in range(held):
@@ -409,76 +446,77 @@ def _hand(view: Any, unknown: Any, rows: int, ladder: Any, chances: Any, vector:
         vector[at + _H.heads] = HEADS[card]
         vector[at + _H.lower_own] = slot
         vector[at + _H.higher_own] = held - 1 - slot
-        vector[at + _H.unseen_lower] = between(unknown, 0, card)
-        vector[at + _H.unseen_higher] = between(unknown, card, MAX_CARD + 1)
+        lower = between(notes.unknown, 0, card)
+        vector[at + _H.unseen_lower] = lower
+        vector[at + _H.unseen_higher] = notes.hidden - lower
+        vector[at + _H.chance_lowest] = _chance_lowest(view, card, lower / notes.hidden if notes.hidden > 0 else 0.0)
         vector[at + _H.own_gap_down] = card - below
         higher = above(view.hand, card)
         vector[at + _H.own_gap_up] = min((higher if higher > 0 else i64(view.table.highest_card) + 1) - card, MAX_CARD)
-        if rows > 0:
-            _prospects(view, unknown, rows, ladder, card, chances, vector[at : at + _HAND_WIDTH])
+        if notes.rows > 0:
+            _prospects(view, notes, card, vector, at)
 
 
 @kernel
-def _prospects(view: Any, unknown: Any, rows: int, ladder: Any, card: int, chances: Any, line: Any) -> None:
+def _prospects(view: Any, notes: Any, card: int, vector: Any, at: int) -> None:
     """Where `card` would go now and what may happen there: the columns of HAND from `homeless` on."""
     table = view.table
     end, front = landing(table, card)
-    line[_H.expected_cost] = expected_cost(view, unknown, card, chances)
-    line[_H.homeless] = 1.0 if end == NOWHERE and front == NOWHERE else 0.0
-    line[_H.at_front] = 1.0 if front != NOWHERE and end == NOWHERE else 0.0
-    line[_H.tie] = 1.0 if front != NOWHERE and end != NOWHERE else 0.0
+    cost, mean = expected_cost(view, notes, card)
+    vector[at + _H.expected_cost] = cost
+    vector[at + _H.homeless] = 1.0 if end == NOWHERE and front == NOWHERE else 0.0
+    vector[at + _H.at_front] = 1.0 if front != NOWHERE and end == NOWHERE else 0.0
+    vector[at + _H.tie] = 1.0 if front != NOWHERE and end != NOWHERE else 0.0
     row = end if end != NOWHERE else front
     if row != NOWHERE:
         beside = last_card(table, row) if end != NOWHERE else i64(table.rows[row, 0])
         low, high = min(beside, card), max(beside, card)
         room = i64(table.row_capacity) - i64(table.row_len[row])
-        line[_H.gap] = high - low
-        line[_H.unseen_in_gap] = between(unknown, low, high)
-        line[_H.own_in_gap] = between(view.hand, low, high)
-        line[_H.room] = room
-        line[_H.row_heads] = table.row_heads[row]
-        line[_H.row_full] = 1.0 if room == 0 else 0.0
-        line[_H.arrivals] = arrivals(view, unknown, low, high, chances)
+        vector[at + _H.gap] = high - low
+        vector[at + _H.unseen_in_gap] = between(notes.unknown, low, high)
+        vector[at + _H.own_in_gap] = between(view.hand, low, high)
+        vector[at + _H.room] = room
+        vector[at + _H.row_heads] = table.row_heads[row]
+        vector[at + _H.row_full] = 1.0 if room == 0 else 0.0
+        vector[at + _H.arrivals] = mean
         fewer = 0.0
         for count in range(room):
-            fewer += chances[count]
-        line[_H.chance_first] = chances[0]
-        line[_H.chance_fewer] = min(fewer, 1.0)
-        line[_H.chance_sixth] = chances[room]
-        line[_H.chance_more] = min(max(1.0 - fewer - chances[room], 0.0), 1.0)
-    arrivals(view, unknown, 0, card, chances)
-    line[_H.chance_lowest] = chances[0]
-    _neighbours(table, unknown, rows, ladder, row, card, line)
+            fewer += notes.chances[count]
+        vector[at + _H.chance_first] = notes.chances[0]
+        vector[at + _H.chance_fewer] = min(fewer, 1.0)
+        vector[at + _H.chance_sixth] = notes.chances[room]
+        vector[at + _H.chance_more] = min(max(1.0 - fewer - notes.chances[room], 0.0), 1.0)
+    _neighbours(table, notes, row, card, vector, at)
 
 
 @kernel
-def _neighbours(table: Any, unknown: Any, rows: int, ladder: Any, row: int, card: int, line: Any) -> None:
+def _neighbours(table: Any, notes: Any, row: int, card: int, vector: Any, at: int) -> None:
     """The rows next below and above the place of `card`."""
-    for rank in range(rows):
-        other = ladder[rank]
+    for rank in range(notes.rows):
+        other = notes.ladder[rank]
         last = last_card(table, other)
         room = i64(table.row_capacity) - i64(table.row_len[other])
         if other == row:
-            line[_H.row_rank] = rank + 1
+            vector[at + _H.row_rank] = rank + 1
         elif last < card:
-            line[_H.below_exists] = 1.0
-            line[_H.below_room] = room
-            line[_H.below_heads] = table.row_heads[other]
+            vector[at + _H.below_exists] = 1.0
+            vector[at + _H.below_room] = room
+            vector[at + _H.below_heads] = table.row_heads[other]
         else:
-            line[_H.above_exists] = 1.0
-            line[_H.above_gap] = last - card
-            line[_H.above_room] = room
-            line[_H.above_heads] = table.row_heads[other]
-            line[_H.unseen_to_above] = between(unknown, card, last)
+            vector[at + _H.above_exists] = 1.0
+            vector[at + _H.above_gap] = last - card
+            vector[at + _H.above_room] = room
+            vector[at + _H.above_heads] = table.row_heads[other]
+            vector[at + _H.unseen_to_above] = between(notes.unknown, card, last)
             break
-    if row != NOWHERE and line[_H.row_rank] == 0.0:  # at a row's front, above the row that ended the walk
-        for rank in range(rows):
-            if ladder[rank] == row:
-                line[_H.row_rank] = rank + 1
+    if row != NOWHERE and vector[at + _H.row_rank] == 0.0:  # at a row's front, above the row that ended the walk
+        for rank in range(notes.rows):
+            if notes.ladder[rank] == row:
+                vector[at + _H.row_rank] = rank + 1
 
 
 @kernel
-def _cards(view: Any, unknown: Any, vector: Any) -> None:
+def _cards(view: Any, notes: Any, vector: Any) -> None:
     table = view.table
     players = i64(table.num_players)
     drafting = table.deck == LOGIC and table.drafted < players * i64(table.hand_size)
@@ -486,12 +524,14 @@ def _cards(view: Any, unknown: Any, vector: Any) -> None:
         at = _CARDS_AT + (card - 1) * _CARDS_WIDTH
         vector[at + _K.own] = 1.0 if has(view.hand, card) else 0.0
         vector[at + _K.seen] = 1.0 if has(table.seen, card) else 0.0
-        free = has(unknown, card)
-        vector[at + _K.unseen] = 1.0 if free and not drafting else 0.0
-        vector[at + _K.can_draft] = 1.0 if free and drafting else 0.0
+        vector[at + (_K.can_draft if drafting else _K.unseen)] = 1.0 if has(notes.unknown, card) else 0.0
+    if table.deck == LOGIC:
         for place in range(players):
-            if has(view.hands[(i64(view.seat) + place) % players], card):
-                vector[at + _K.holder] = place + 1
+            hand = view.hands[(i64(view.seat) + place) % players]
+            card = above(hand, 0)
+            while card != 0:
+                vector[_CARDS_AT + (card - 1) * _CARDS_WIDTH + _K.holder] = place + 1
+                card = above(hand, card)
     for place in range(players):
         seat = (i64(view.seat) + place) % players
         for turn in range(i64(table.hand_size)):

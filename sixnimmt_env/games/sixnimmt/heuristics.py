@@ -14,10 +14,9 @@ from ...core.cards import above, nth, size
 from ...core.kernel import i64, kernel
 from ...core.seeding import below, mix
 from .engine import NOWHERE, landing
-from .features import cheapest_row, expected_cost, last_card
-from .rules import MAX_CAPACITY
+from .features import NOTES, cheapest_row, expected_cost, heads_at_once, last_card, take_notes
 from .state import ACTION_FRONT, ACTION_ROW, ACTION_WAIT, DRAFT, PICK, ROW
-from .view import fingerprint, revealed, unseen
+from .view import fingerprint, revealed
 
 UNIFORM, RANDOM, LOWEST, HIGHEST, CLOSEST, GREEDY = range(6)
 
@@ -41,19 +40,18 @@ def act(views: Any, kind: int, seed: Any, actions: Any) -> None:
 
     A seat that has nothing to decide waits. `seed` is a uint64; equal views get equal dice in whatever batch they lie.
     """
-    cards = np.empty(2, dtype=np.uint64)
-    chances = np.empty(MAX_CAPACITY + 1, dtype=np.float64)
+    notes = np.zeros(1, NOTES)[0]
     for k in range(len(views)):
         view = views[k]
         phase = view.table.phase
         word = mix(seed, fingerprint(view)) if kind <= RANDOM else seed
-        unseen(view, cards)
+        take_notes(view, notes)
         if view.deciding == 0:
             actions[k] = ACTION_WAIT
         elif phase == PICK:
-            actions[k] = _pick(view, kind, word, cards, chances) - 1
+            actions[k] = _pick(view, kind, word, notes) - 1
         elif phase == DRAFT:
-            actions[k] = _choose_extreme(cards, kind, word) - 1
+            actions[k] = _choose_extreme(notes.unknown, kind, word) - 1
         elif phase == ROW:
             actions[k] = ACTION_ROW + _choose_row(view.table, kind, word)
         else:
@@ -72,13 +70,13 @@ def _choose_extreme(cards: Any, kind: int, word: Any) -> int:
 
 
 @kernel
-def _pick(view: Any, kind: int, word: Any, unknown: Any, chances: Any) -> int:
+def _pick(view: Any, kind: int, word: Any, notes: Any) -> int:
     if kind < CLOSEST:
         return _choose_extreme(view.hand, kind, word)
     best, least, nearest = 0, np.inf, np.inf
     card = above(view.hand, 0)
     while card != 0:
-        cost = expected_cost(view, unknown, card, chances) if kind == GREEDY else 0.0
+        cost = expected_cost(view, notes, card)[0] if kind == GREEDY else 0.0
         gap = _gap(view.table, card)
         if cost < least or (cost == least and gap < nearest):
             best, least, nearest = card, cost, gap
@@ -109,14 +107,8 @@ def _choose_row(table: Any, kind: int, word: Any) -> int:
 def _choose_side(view: Any, kind: int, word: Any) -> int:
     table = view.table
     end, front = landing(table, revealed(table, i64(view.seat)))
-    at_front = _heads_at_stake(table, front) < _heads_at_stake(table, end)
+    at_front = heads_at_once(table, front) < heads_at_once(table, end)
     if kind <= RANDOM:
         word, coin = below(word, 2)
         at_front = coin == 1
     return ACTION_FRONT + front if at_front else ACTION_ROW + end
-
-
-@kernel
-def _heads_at_stake(table: Any, row: int) -> int:
-    """Bull heads that joining `row` costs at once."""
-    return i64(table.row_heads[row]) if table.row_len[row] == table.row_capacity else 0

@@ -68,7 +68,7 @@ def _rows(table: Any) -> Iterator[str]:
         length = int(table["row_len"][row])
         cells = [f"{card_name(int(c)):>6}" for c in table["rows"][row, :length]] + ["     ·"] * (capacity - length)
         full = "  full" if length == capacity else ""
-        yield f"  row {row} |{''.join(cells)}  | {int(table['row_heads'][row]):>2} heads{full}"
+        yield f"  row {row} |{''.join(cells)}  | {_heads(int(table['row_heads'][row])):>8}{full}"
 
 
 def _players(view: Any) -> Iterator[str]:
@@ -76,11 +76,12 @@ def _players(view: Any) -> Iterator[str]:
     shown = _shown_turn(table)
     yield "                 heads  match  last card"
     for seat in range(int(table["num_players"])):
-        mark = ">" if table["actor"] == seat and table["phase"] != OVER else " "
+        asked = table["actor"] == seat or (view["deciding"] and view["seat"] == seat)
+        mark = ">" if asked and table["phase"] != OVER else " "
         note = ""
         if shown is not None:
             note = _placement(table, seat, int(table["plays"][shown, seat]))
-        yield f" {mark} {f'player_{seat}':<12}{int(table['penalties'][seat]):>7}{int(table['totals'][seat]):>7}  {note}"
+        yield f" {mark} {f'player_{seat}':<12}{int(table['penalties'][seat]):>7}{int(table['totals'][seat]):>7}  {note}".rstrip()
 
 
 def _shown_turn(table: Any) -> int | None:
@@ -94,7 +95,7 @@ def _placement(table: Any, seat: int, card: int) -> str:
     landed = int(table["landed"][seat])
     if landed == 0:
         return f"{card_name(card):>5}"
-    took = f", took {int(table['took'][seat])} heads" if table["took"][seat] else ""
+    took = f", took {_heads(int(table['took'][seat]))}" if table["took"][seat] else ""
     return f"{card_name(card):>5} to row {landed - 1}{took}"
 
 
@@ -110,7 +111,7 @@ def _situation(view: Any) -> str:
     if phase == OVER:
         totals = [int(t) for t in table["totals"][: int(table["num_players"])]]
         best = [f"player_{s}" for s, t in enumerate(totals) if t == min(totals)]
-        return f"over: {' and '.join(best)} {'wins' if len(best) == 1 else 'share the win'} with {min(totals)} heads"
+        return f"over: {' and '.join(best)} {'wins' if len(best) == 1 else 'share the win'} with {_heads(min(totals))}"
     if phase == PICK:
         return "everybody picks a card"
     if phase == DRAFT:
@@ -122,6 +123,10 @@ def _situation(view: Any) -> str:
 def _pool(view: Any) -> list[int]:
     held = {card for hand in view["hands"] for card in to_list(hand)}
     return [card for card in range(1, int(view["table"]["highest_card"]) + 1) if card not in held]
+
+
+def _heads(count: int) -> str:
+    return f"{count} head" if count == 1 else f"{count} heads"
 
 
 def _cards(cards: Iterable[int]) -> str:

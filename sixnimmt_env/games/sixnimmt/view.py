@@ -10,10 +10,12 @@ from typing import Any, Final
 
 import numpy as np
 
-from ...core.cards import fill, has, insert, size
+from ...core.cards import above, fill, has, insert, size
+from ...core.game import ILLEGAL, NEXT_SEAT
 from ...core.kernel import i64, kernel
 from ...core.seeding import below, mix
 from .engine import NOWHERE, decides, landing, undrafted
+from .engine import commit as engine_commit
 from .rules import LOGIC, MAX_CARD, MAX_SEATS
 from .state import ACTION_FRONT, ACTION_ROW, DRAFT, OVER, PICK, ROW, TABLE
 
@@ -37,46 +39,66 @@ def reveal(states: Any, index: Any, seats: Any, views: Any) -> None:
     their owner's: his view is the same before and after he has committed, but for `deciding`.
     """
     for k in range(len(index)):
-        state = states[index[k]]
-        view = views[k]
-        seat = i64(seats[k])
-        view.table = state.table
-        open_hands = state.table.deck == LOGIC
-        for other in range(MAX_SEATS):
-            for word in range(2):
-                view.hands[other, word] = state.hands[other, word] if open_hands else np.uint64(0)
-        view.hand[0] = state.hands[seat, 0]
-        view.hand[1] = state.hands[seat, 1]
-        view.seat = seat
-        view.deciding = 1 if decides(state, seat) else 0
+        _reveal(states[index[k]], i64(seats[k]), views[k])
+
+
+@kernel
+def _reveal(state: Any, seat: int, view: Any) -> None:
+    view.table = state.table
+    open_hands = state.table.deck == LOGIC
+    for other in range(MAX_SEATS):
+        for word in range(2):
+            view.hands[other, word] = state.hands[other, word] if open_hands else np.uint64(0)
+    view.hand[0] = state.hands[seat, 0]
+    view.hand[1] = state.hands[seat, 1]
+    view.seat = seat
+    view.deciding = 1 if decides(state, seat) else 0
 
 
 @kernel
 def legal(views: Any, masks: Any) -> None:
     """Write 1 for each legal action of the seat and 0 elsewhere to `masks`, (k, NUM_ACTIONS) int8; all 0 if it does not decide."""
     for k in range(len(views)):
-        view = views[k]
-        table = view.table
-        masks[k, :] = 0
-        if view.deciding == 0:
-            continue
-        if table.phase == PICK:
-            for card in range(1, MAX_CARD + 1):
-                if has(view.hand, card):
-                    masks[k, card - 1] = 1
-        elif table.phase == DRAFT:
-            for card in range(1, i64(table.highest_card) + 1):
-                if undrafted(view, card):
-                    masks[k, card - 1] = 1
-        elif table.phase == ROW:
-            for row in range(i64(table.num_rows)):
-                masks[k, ACTION_ROW + row] = 1
-        else:
-            end, front = landing(table, revealed(table, i64(view.seat)))
-            if end != NOWHERE:
-                masks[k, ACTION_ROW + end] = 1
-            if front != NOWHERE:
-                masks[k, ACTION_FRONT + front] = 1
+        _legal(views[k], masks[k])
+
+
+@kernel
+def _legal(view: Any, mask: Any) -> None:
+    table = view.table
+    mask[:] = 0
+    if view.deciding == 0:
+        return
+    if table.phase == PICK:
+        card = above(view.hand, 0)
+        while card != 0:
+            mask[card - 1] = 1
+            card = above(view.hand, card)
+    elif table.phase == DRAFT:
+        for card in range(1, i64(table.highest_card) + 1):
+            if undrafted(view, card):
+                mask[card - 1] = 1
+    elif table.phase == ROW:
+        for row in range(i64(table.num_rows)):
+            mask[ACTION_ROW + row] = 1
+    else:
+        end, front = landing(table, revealed(table, i64(view.seat)))
+        if end != NOWHERE:
+            mask[ACTION_ROW + end] = 1
+        if front != NOWHERE:
+            mask[ACTION_FRONT + front] = 1
+
+
+@kernel
+def commit(states: Any, game: int, seat: int, action: int, views: Any, masks: Any) -> int:
+    """Let one seat of one game act, as `engine.commit` does, and show the table to the seat that decides next.
+
+    Writes its view to `views[0]` and its legal actions to `masks[0]`, unless the action was illegal. Returns the code of `engine.commit`.
+    """
+    code = engine_commit(states, game, seat, action)
+    if code != ILLEGAL:
+        _reveal(states[game], code & NEXT_SEAT, views[0])
+        _legal(views[0], masks[0])
+    return code
 
 
 @kernel

@@ -21,7 +21,7 @@ Case = dict[str, Any]
 Choices = Mapping[int, Mapping[str, Any]]
 Rows = list[list[int]]
 
-DATA = Path(__file__).parent / "data"
+DATA = Path(__file__).parents[2] / "data"
 CASES: list[Case] = [case for name in ("cases.json", "more_cases.json") for case in json.loads((DATA / name).read_text())["cases"]]
 OWN_CASES = [case for case in CASES if not case["kind"].startswith("nt_")]
 ROUNDS = [case for case in OWN_CASES if case["kind"] == "round"]

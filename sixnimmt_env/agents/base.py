@@ -1,0 +1,107 @@
+"""What an agent is, and how a batch of games asks its agents."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..core.game import Game, States, Views
+from ..core.seeding import check_seed
+
+
+class Agent(ABC):
+    """A player: decides from views and nothing else.
+
+    Attributes:
+        game: the game it plays.
+        name: the spec it was made from.
+    """
+
+    def __init__(self, game: Game, name: str, seed: int = 0) -> None:
+        self.game = game
+        self.name = name
+        self.reset(seed)
+
+    def reset(self, seed: int) -> None:
+        """Start the agent's dice anew. Equal seeds and equal views give equal actions, in whatever batch the views lie."""
+        self.seed = check_seed(seed)
+
+    def act(self, views: Views | Sequence[Any]) -> NDArray[np.int64]:
+        """The actions, (k,) int64, for `views`: a (k,) array of the game's view dtype, or a sequence of such records.
+
+        A seat that has nothing to decide gets the action `game.wait`. `TypeError` for anything that is no view of the game.
+        """
+        return self._act(as_views(self.game, views))
+
+    @abstractmethod
+    def _act(self, views: Views) -> NDArray[np.int64]:
+        """The actions for a contiguous (k,) array of views."""
+
+    def __repr__(self) -> str:
+        return f"<agent {self.name!r} for {self.game.name}>"
+
+
+class HeuristicAgent(Agent):
+    """One of the game's rule-based players, by its name in `game.heuristics`."""
+
+    def _act(self, views: Views) -> NDArray[np.int64]:
+        actions = np.empty(len(views), dtype=np.int64)
+        self.game.act(views, self.game.heuristics[self.name].kind, np.uint64(self.seed), actions)
+        return actions
+
+
+def as_views(game: Game, views: Views | Sequence[Any]) -> Views:
+    """`views` as a contiguous array of the game's view dtype; `TypeError` if they are something else."""
+    array: NDArray[Any]
+    try:
+        array = views if isinstance(views, np.ndarray) else np.array(list(views), dtype=game.view_dtype)
+    except (TypeError, ValueError):
+        array = np.empty(0)
+    if array.dtype != game.view_dtype or array.ndim != 1:
+        raise TypeError(f"agents of {game.name} take views, a (k,) array or a list of records of its view dtype, not {_kind(views)}")
+    return np.ascontiguousarray(array)
+
+
+def _kind(value: Any) -> str:
+    if isinstance(value, np.ndarray):
+        kind = "records of another kind" if value.dtype.names else str(value.dtype)
+        return f"an array of {kind}, shape {value.shape}"
+    return type(value).__name__
+
+
+def decide(
+    game: Game,
+    states: States,
+    index: NDArray[np.int64],
+    seating: NDArray[np.int64],
+    agents: Sequence[Agent],
+    actions: NDArray[np.int64],
+) -> NDArray[np.int64]:
+    """Ask the agents of the games `index` for the decisions due now, each agent once for all its seats.
+
+    Args:
+        game: the game.
+        states: (n,) states.
+        index: (k,) the games that go on.
+        seating: (n, max_seats) which of `agents` sits where; -1 for a seat that somebody else decides for.
+        agents: the players.
+        actions: (k, max_seats), written where an agent decides.
+
+    Returns:
+        (k, max_seats): the agent that was asked, -1 where none was.
+    """
+    bits = np.empty(len(index), dtype=np.uint16)
+    game.to_act(states, index, bits)
+    due = (bits[:, None] >> np.arange(game.max_seats, dtype=np.uint16)) & 1
+    asked = np.where(due, seating[index], -1)
+    for number, agent in enumerate(agents):
+        rows, seats = np.nonzero(asked == number)
+        if len(rows):
+            views = np.empty(len(rows), dtype=game.view_dtype)
+            game.reveal(states, index[rows], seats, views)
+            actions[rows, seats] = agent.act(views)
+    return asked

@@ -1,0 +1,262 @@
+"""The PettingZoo AEC environment of any `Game`: simultaneous decisions as hidden sequential turns."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any, Final, Literal, get_args
+
+import numpy as np
+from gymnasium import spaces
+from numpy.typing import NDArray
+from pettingzoo import AECEnv
+
+from ..core.game import FINISHED, ILLEGAL, NEXT_SEAT, SCORED, Game, Rules
+from ..core.seeding import check_seed, fresh_seed
+
+IllegalAction = Literal["raise", "replace", "terminate"]
+RENDER_MODES: Final = ("human", "ansi")
+
+Observation = dict[str, NDArray[Any]]
+
+
+class IllegalActionError(ValueError):
+    """An action that is no action of the game, or that the rules do not allow now. The game is as it was before."""
+
+
+class AECGameEnv(AECEnv[str, Observation, int]):
+    """One game, played seat by seat.
+
+    Where several seats decide at once, they are asked one after the other, in order, and nothing of what an earlier one chose can be
+    seen before all have chosen. Where one seat decides, it alone is asked. All agents end together.
+
+    The checks that PettingZoo's wrappers make (order, bounds, legality) are made here, inside `step`, and say what was wrong.
+
+    Observation: {"observation": (layout.size,) float32 in [0, 1], "action_mask": (num_actions,) int8}; the mask is also in
+    `infos[agent]["action_mask"]`, and all 0 for a seat that is not asked. All arrays are fresh and never change later.
+    Action: int in 0..num_actions-1. Reward: minus the cost (bull heads, points) when it arises.
+
+    Args:
+        game: what is played.
+        rules: the variant.
+        name: for `metadata["name"]`.
+        illegal_action: "raise" `IllegalActionError`; "replace" it by the lowest legal action; "terminate" the match for all, the offender
+            pays `rules.forfeit`, the others nothing. With the last two `infos[agent]["illegal_action"]` is True until the seat's next action.
+        render_mode: "ansi" returns the board as text, "human" prints it; both as the seat to act sees it.
+
+    Raises:
+        ValueError: unknown `illegal_action` or `render_mode`.
+    """
+
+    def __init__(
+        self,
+        game: Game,
+        rules: Rules,
+        name: str,
+        illegal_action: IllegalAction = "raise",
+        render_mode: str | None = None,
+    ) -> None:
+        super().__init__()
+        if illegal_action not in get_args(IllegalAction):
+            raise ValueError(f"illegal_action={illegal_action!r} is unknown: choose one of {', '.join(map(repr, get_args(IllegalAction)))}")
+        if render_mode is not None and render_mode not in RENDER_MODES:
+            raise ValueError(f"render_mode={render_mode!r} is unknown: choose one of {', '.join(map(repr, RENDER_MODES))}, or None")
+        self.metadata = {"name": name, "render_modes": list(RENDER_MODES), "render_fps": 1, "is_parallelizable": False}
+        self.game = game
+        self.rules = rules
+        self.illegal_action = illegal_action
+        self.render_mode = render_mode
+        self.possible_agents = [f"player_{seat}" for seat in range(rules.num_players)]
+        self.agents: list[str] = []
+        self._seats = {agent: seat for seat, agent in enumerate(self.possible_agents)}
+        self.observation_spaces = {agent: self._new_observation_space() for agent in self.possible_agents}
+        self.action_spaces = {agent: spaces.Discrete(game.num_actions) for agent in self.possible_agents}
+        self._seed: int | None = None
+        self._game_number = 0
+        self._states = game.new_states(rules, 1, 0)
+        self._index = np.zeros(1, dtype=np.int64)
+        self._seat = np.zeros(1, dtype=np.int64)
+        self._view = np.zeros(1, dtype=game.view_dtype)
+        self._viewer = 0  # whose view that is
+        self._masks = np.zeros((1, game.num_actions), dtype=np.int8)
+        self._mask = self._masks[0]  # legal actions of the seat that is asked
+        self._no_mask = np.zeros(game.num_actions, dtype=np.int8)
+        self._costs = [0] * rules.num_players
+        self._rewards_are_zero = True
+        self.infos: dict[str, dict[str, Any]] = {}
+
+    def _new_observation_space(self) -> spaces.Dict:
+        mask = spaces.Box(0, 1, (self.game.num_actions,), np.int8)
+        return spaces.Dict({"observation": self.game.layout.space(), "action_mask": mask})
+
+    def observation_space(self, agent: str) -> spaces.Space[Any]:
+        """The same object at every call; equal for all agents, player counts and variants."""
+        return self.observation_spaces[agent]
+
+    def action_space(self, agent: str) -> spaces.Space[Any]:
+        """The same object at every call."""
+        return self.action_spaces[agent]
+
+    # --- the course of a game --------------------------------------------------------------------------------------------
+
+    def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
+        """Deal a new match.
+
+        Args:
+            seed: whole number, 0 to 2**63 - 1: the same seed deals the same cards. None goes on with the stream of the last seed (a fresh one
+                at first): the next game of it.
+            options: accepted for the convention's sake; none are known, variants are chosen when the environment is made.
+
+        Raises:
+            ValueError: bad seed.
+        """
+        if seed is not None:
+            self._seed, self._game_number = check_seed(seed), 0
+        elif self._seed is None:
+            self._seed, self._game_number = fresh_seed(), 0
+        else:
+            self._game_number += 1
+        self._states = self.game.new_states(self.rules, 1, self._seed, self._game_number)
+        self.game.deal(self._states, self._index)
+        self._costs = [0] * self.rules.num_players
+        self.agents = self.possible_agents[:]
+        self.rewards = dict.fromkeys(self.agents, 0.0)
+        self._cumulative_rewards = dict.fromkeys(self.agents, 0.0)
+        self._rewards_are_zero = True
+        self.terminations = dict.fromkeys(self.agents, False)
+        self.truncations = dict.fromkeys(self.agents, False)
+        self.infos = {agent: {"action_mask": self._no_mask.copy()} for agent in self.agents}
+        self._skip_agent_selection = None
+        seats = np.zeros(1, dtype=np.uint16)
+        self.game.to_act(self._states, self._index, seats)
+        first = (int(seats[0]) & -int(seats[0])).bit_length() - 1
+        self._reveal(first)
+        self.game.legal(self._view, self._masks)
+        self._ask(first)
+
+    def step(self, action: int | None) -> None:
+        """Let `agent_selection` act; `None` for an agent that is terminated.
+
+        Raises:
+            RuntimeError: the environment was not reset, or every agent is done.
+            IllegalActionError: the action is illegal and `illegal_action="raise"`. Nothing has changed.
+        """
+        if not self.agents:
+            raise RuntimeError("no agent is left to act: call reset() before step()")
+        agent = self.agent_selection
+        if self.terminations[agent]:
+            self._was_dead_step(action)
+            return
+        code = self._commit(self._seats[agent], action)
+        info: dict[str, Any] = {"action_mask": self._no_mask.copy()}
+        if code == ILLEGAL:
+            if self.illegal_action == "raise":
+                raise IllegalActionError(self._complaint(agent, action))
+            if self.illegal_action == "terminate":
+                self._forfeit(agent)
+                return
+            code = self._commit(self._seats[agent], int(self._mask.argmax()))
+            info["illegal_action"] = True
+        self._viewer = code & NEXT_SEAT
+        self.infos[agent] = info
+        self._cumulative_rewards[agent] = 0.0
+        if code & SCORED:
+            self._reward()
+        elif not self._rewards_are_zero:
+            self.rewards = dict.fromkeys(self.agents, 0.0)
+            self._rewards_are_zero = True
+        if code & FINISHED:
+            self._finish()
+        else:
+            self._ask(code & NEXT_SEAT)
+        if self.render_mode == "human":
+            self.render()
+
+    def observe(self, agent: str) -> Observation:
+        """What `agent` may know now; fresh arrays at every call."""
+        self._look(self._seats[agent])
+        game = self.game
+        vector = np.empty((1, game.layout.size), dtype=np.float32)
+        game.encode(self._view, vector)
+        asked = self.agents and agent == self.agent_selection and not self.terminations[agent]
+        return {"observation": vector[0], "action_mask": (self._mask if asked else self._no_mask).copy()}
+
+    def render(self) -> str | None:
+        """The board as the seat to act sees it: a string for "ansi", printed for "human"."""
+        if self.render_mode is None:
+            raise ValueError(f"render() needs a render mode: make the environment with render_mode= one of {', '.join(RENDER_MODES)}")
+        if not self.agents:
+            raise RuntimeError("there is nothing to render: call reset() first")
+        self._look(self._seats[self.agent_selection])
+        text = self.game.board(self._view[0])
+        if self.render_mode == "ansi":
+            return text
+        print(text, end="\n\n", flush=True)
+        return None
+
+    def close(self) -> None:
+        """Nothing is held open."""
+
+    # --- parts -----------------------------------------------------------------------------------------------------------
+
+    def _commit(self, seat: int, action: Any) -> int:
+        """Let `seat` act; ILLEGAL, with nothing changed, for anything that is no legal action."""
+        number = action if type(action) is int else _as_int(action)
+        if number is None or not 0 <= number < self.game.num_actions:
+            return ILLEGAL
+        return self.game.commit(self._states, 0, seat, number, self._view, self._masks)
+
+    def _reveal(self, seat: int) -> None:
+        self._seat[0] = self._viewer = seat
+        self.game.reveal(self._states, self._index, self._seat, self._view)
+
+    def _look(self, seat: int) -> None:
+        """Make `_view` that of `seat`: it is already, unless somebody who is not asked wants to look."""
+        if self._viewer != seat:
+            self._reveal(seat)
+
+    def _ask(self, seat: int) -> None:
+        """Ask `seat`, whose legal actions are in `_mask`, next."""
+        agent = self.possible_agents[seat]
+        self.agent_selection = agent
+        self.infos[agent]["action_mask"] = self._mask.copy()
+
+    def _reward(self) -> None:
+        costs = self.game.costs(self._states)[0, : len(self._costs)].tolist()
+        for agent, before, after in zip(self.possible_agents, self._costs, costs, strict=True):
+            reward = float(before - after)
+            self.rewards[agent] = reward
+            self._cumulative_rewards[agent] += reward
+        self._costs = costs
+        self._rewards_are_zero = False
+
+    def _finish(self) -> None:
+        self.terminations = dict.fromkeys(self.agents, True)
+        self.agent_selection = self.agents[0]
+
+    def _forfeit(self, offender: str) -> None:
+        """End the match for all because of an illegal action."""
+        self.rewards = dict.fromkeys(self.agents, 0.0)
+        self.rewards[offender] = -float(self.rules.forfeit)
+        self._cumulative_rewards[offender] = self.rewards[offender]
+        self.infos = {agent: {"action_mask": self._no_mask.copy()} for agent in self.agents}
+        self.infos[offender]["illegal_action"] = True
+        self._finish()
+
+    def _complaint(self, agent: str, action: Any) -> str:
+        allowed = [int(a) for a in np.flatnonzero(self._mask)]
+        words = ", ".join(f"{a} ({self.game.action_name(a)})" for a in allowed[:12]) + (", ..." if len(allowed) > 12 else "")
+        number = _as_int(action)
+        what = (
+            f"{action!r} is no action"
+            if number is None or not 0 <= number < self.game.num_actions
+            else f"action {number} ({self.game.action_name(number)}) is illegal"
+        )
+        return f"{what} for {agent} now; legal are {words}. Draw actions with the mask in the observation or in infos."
+
+
+def _as_int(action: Any) -> int | None:
+    """The action as an int, None if it is no whole number."""
+    try:
+        return operator.index(action)
+    except TypeError:
+        return None
