@@ -98,17 +98,6 @@ def walk(rules: Rules, count: int, seed: int) -> Iterator[NDArray[np.void]]:
         assert not advance(states, random_actions(states, rng)).any()
 
 
-def in_phase(phase: int, count: int, rules: Rules, seed: int = 0) -> NDArray[np.void]:
-    """`count` positions of the phase, met in random play."""
-    found: list[NDArray[np.void]] = []
-    for more in itertools.count(seed):
-        for states in walk(rules, 4, more):
-            found.append(states[states["table"]["phase"] == phase])
-            if sum(map(len, found)) >= count:
-                return np.concatenate(found)[:count]
-    raise AssertionError("never reached")
-
-
 def phases_of(rules: Rules) -> set[int]:
     """The phases that its games go through."""
     phases = {state.PICK, state.OVER}
@@ -119,6 +108,29 @@ def phases_of(rules: Rules) -> set[int]:
     if not rules.professional or rules.row_capacity > 1:
         phases.add(state.ROW)  # between the first and the last card of a row; a row of one card has no between
     return phases
+
+
+def walk_all_phases(rules: Rules, count: int, seed: int) -> Iterator[NDArray[np.void]]:
+    """`walk` for as many seeds as it takes to meet every phase that the rules know, at least one."""
+    met: set[int] = set()
+    for more in range(seed, seed + 100):
+        for states in walk(rules, count, more):
+            met |= set(states["table"]["phase"].tolist())
+            yield states
+        if met == phases_of(rules):
+            return
+    raise AssertionError(f"phases {met} were met, not {phases_of(rules)}")
+
+
+def in_phase(phase: int, count: int, rules: Rules, seed: int = 0) -> NDArray[np.void]:
+    """`count` positions of the phase, met in random play."""
+    found: list[NDArray[np.void]] = []
+    for more in itertools.count(seed):
+        for states in walk(rules, 4, more):
+            found.append(states[states["table"]["phase"] == phase])
+            if sum(map(len, found)) >= count:
+                return np.concatenate(found)[:count]
+    raise AssertionError("never reached")
 
 
 def members(cards: NDArray[np.uint64]) -> NDArray[np.bool_]:

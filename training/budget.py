@@ -1,0 +1,47 @@
+"""How far a training run is: by its frames or by the clock, whichever comes first."""
+
+from __future__ import annotations
+
+import time
+
+
+class Budget:
+    """Frames and minutes that may be spent. The clock starts with `start`.
+
+    Args:
+        frames: learner decisions.
+        minutes: wall-clock minutes, None for no limit.
+    """
+
+    def __init__(self, frames: int, minutes: float | None = None) -> None:
+        self.frames = frames
+        self.minutes = minutes
+        self.spent_frames = 0
+        self._started: float | None = None
+
+    def start(self) -> None:
+        """Start the clock."""
+        self._started = time.monotonic()
+
+    @property
+    def seconds(self) -> float:
+        """Seconds since the start, 0 before."""
+        return 0.0 if self._started is None else time.monotonic() - self._started
+
+    @property
+    def progress(self) -> float:
+        """Share that is spent, 0 to 1: what the schedules follow."""
+        by_clock = self.seconds / (60.0 * self.minutes) if self.minutes else 0.0
+        return min(1.0, max(self.spent_frames / self.frames, by_clock))
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether a limit is reached."""
+        return self.progress >= 1.0
+
+    @property
+    def seconds_left(self) -> float | None:
+        """Seconds to the end at the pace so far; None before anything can be said."""
+        if self.progress <= 0.0:
+            return None
+        return self.seconds * (1.0 - self.progress) / self.progress

@@ -1,0 +1,156 @@
+"""What happens beside the learning: schedules, figures, the progress display, checkpoints, and an orderly stop."""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn
+from stable_baselines3.common.callbacks import BaseCallback
+
+from .budget import Budget
+from .config import Training
+from .vec_env import MatchVecEnv
+
+_PLAIN_SECONDS = 15.0  # between lines where the output is no terminal
+
+
+class Interrupt:
+    """Whether the user has asked to stop, with Ctrl-C or a termination signal; asked twice, it stops at once."""
+
+    def __init__(self) -> None:
+        self.asked = False
+
+    @contextmanager
+    def watch(self, console: Console) -> Iterator[None]:
+        """Take the signals while the block runs (in the main thread; elsewhere Python delivers none)."""
+
+        def stop(number: int, frame: FrameType | None) -> None:
+            if self.asked:
+                raise KeyboardInterrupt
+            self.asked = True
+            console.print("[yellow]Stopping: what is learned will be saved. Once more to stop at once.")
+
+        before = {}
+        try:
+            for number in (signal.SIGINT, signal.SIGTERM):
+                before[number] = signal.signal(number, stop)
+        except ValueError:  # not the main thread
+            pass
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+
+class Coach(BaseCallback):
+    """Runs the schedules, ends the training when the budget is spent or the user asks, and writes the figures of each iteration.
+
+    Figures, in the run's metrics.csv and TensorBoard: rollout/heads (mean bull heads of the learner's matches), rollout/win_share (ties split),
+    rollout/matches, rollout/forced_share (decisions that were none), time/minutes, time/frames_per_second, train/* of stable-baselines3.
+
+    Args:
+        training: the configuration's section.
+        budget: what may be spent; its clock is started when learning begins.
+        interrupt: asked before every step.
+        display: shown the state of things after every step.
+        save_checkpoint: called with the number of frames every `checkpoint_minutes`.
+        checkpoint_minutes: between checkpoints.
+    """
+
+    def __init__(
+        self,
+        training: Training,
+        budget: Budget,
+        interrupt: Interrupt,
+        display: Display,
+        save_checkpoint: Callable[[int], None],
+        checkpoint_minutes: float,
+    ) -> None:
+        super().__init__()
+        self._training, self._budget, self._interrupt, self._display = training, budget, interrupt, display
+        self._save_checkpoint, self._checkpoint_seconds = save_checkpoint, 60.0 * checkpoint_minutes
+        self._next_checkpoint = self._checkpoint_seconds
+        self._before = (0, 0.0)  # frames and seconds at the end of the last rollout
+
+    @property
+    def _env(self) -> MatchVecEnv:
+        env = self.training_env
+        assert isinstance(env, MatchVecEnv)
+        return env
+
+    def _on_training_start(self) -> None:
+        self._budget.start()
+
+    def _on_rollout_start(self) -> None:
+        model: Any = self.model
+        model.ent_coef = self._training.entropy.at(self._budget.progress)
+        if self._budget.seconds >= self._next_checkpoint:
+            self._next_checkpoint = self._budget.seconds + self._checkpoint_seconds
+            self._save_checkpoint(self.num_timesteps)
+
+    def _on_step(self) -> bool:
+        self._budget.spent_frames = self.num_timesteps
+        self._display.show(self._budget)
+        # The clock ends the training between iterations: half a rollout would only be thrown away.
+        at_start = self.num_timesteps % self._training.batch == self._training.games
+        return not self._interrupt.asked and not (at_start and self._budget.exhausted)
+
+    def _on_rollout_end(self) -> None:
+        tally = self._env.take_tally()
+        frames, seconds = self.num_timesteps, self._budget.seconds
+        speed = (frames - self._before[0]) / max(1e-9, seconds - self._before[1])
+        self._before = (frames, seconds)
+        heads = tally.cost / tally.matches if tally.matches else float("nan")
+        self.logger.record("rollout/heads", heads)
+        self.logger.record("rollout/win_share", tally.wins / max(1, tally.matches))
+        self.logger.record("rollout/matches", tally.matches)
+        self.logger.record("rollout/forced_share", tally.forced / max(1, tally.forced + tally.decisions))
+        self.logger.record("train/entropy_coefficient", self.model.ent_coef)  # type: ignore[attr-defined]
+        self.logger.record("time/minutes", seconds / 60.0)
+        self.logger.record("time/frames_per_second", speed)
+        self._display.note(heads, speed)
+
+
+class Display:
+    """The state of a training: a live bar on a terminal, a line every 15 seconds elsewhere."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._heads, self._speed = float("nan"), float("nan")
+        self._last = 0.0
+        self._bar = Progress(BarColumn(30), TextColumn("{task.description}"), console=console, transient=True)
+        self._task = self._bar.add_task("getting ready ...", total=1.0)
+
+    @contextmanager
+    def live(self) -> Iterator[None]:
+        """Show the bar while the block runs."""
+        if self._console.is_terminal:
+            with self._bar:
+                yield
+        else:
+            yield
+
+    def note(self, heads: float, speed: float) -> None:
+        """Remember the figures of the last iteration."""
+        self._heads, self._speed = heads, speed
+
+    def show(self, budget: Budget) -> None:
+        """Bring the display up to date."""
+        if self._console.is_terminal:
+            self._bar.update(self._task, completed=budget.progress, description=self._line(budget))
+        elif time.monotonic() - self._last >= _PLAIN_SECONDS:
+            self._last = time.monotonic()
+            self._console.print(self._line(budget), highlight=False, soft_wrap=True)
+
+    def _line(self, budget: Budget) -> str:
+        left = budget.seconds_left
+        clock = "" if left is None else f" | {int(left) // 60}:{int(left) % 60:02d} left"
+        figures = "" if self._speed != self._speed else f" | {self._speed / 1000:.1f}k decisions/s | {self._heads:.2f} heads a match"
+        return f"{100 * budget.progress:3.0f} % | {budget.spent_frames / 1e6:.2f}M decisions{figures}{clock}"

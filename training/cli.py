@@ -1,0 +1,212 @@
+"""The command line: `sixnimmt`, and `python -m training`.
+
+Exit status: 0 done, 1 a fault of ours (with a traceback), 2 what was asked for cannot be done (with the reason and the fix), 130 stopped by
+Ctrl-C with everything saved. Modules that take long to import are imported by the command that needs them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NoReturn
+
+from sixnimmt_env import __version__, agents
+from sixnimmt_env.games import sixnimmt
+
+DONE, FAULT, REFUSED, INTERRUPTED = 0, 1, 2, 130
+
+_EPILOG = """\
+first steps:
+  sixnimmt train configs/quickstart.yaml                  learn for some minutes, then evaluate
+  sixnimmt evaluate runs/quickstart --against greedy      how good is it?
+  sixnimmt evaluate greedy --against random --players 6   a rule-based player instead of a learned one
+  sixnimmt agents                                         what can be named as AGENT
+"""
+
+
+class Refusal(Exception):
+    """What the user asked for cannot be done; the message says why and what could be."""
+
+
+@contextmanager
+def _asked() -> Any:
+    """Errors in here are about what the user asked for."""
+    try:
+        yield
+    except (ValueError, OSError) as error:
+        raise Refusal(_reason(error)) from error
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command; returns the exit status."""
+    parser = _parser()
+    options = parser.parse_args(arguments)
+    try:
+        status: int = options.run(options)
+    except Refusal as refusal:
+        print(f"sixnimmt: {refusal}", file=sys.stderr)
+        return REFUSED
+    except OSError as error:
+        print(f"sixnimmt: {_reason(error)}", file=sys.stderr)
+        return REFUSED
+    except ModuleNotFoundError as error:
+        if (error.name or "").split(".")[0] in ("sixnimmt_env", "training"):
+            raise
+        print(f"sixnimmt: {error.name} is not installed: pip install 'sixnimmt-env[train]'", file=sys.stderr)
+        return REFUSED
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    return status
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+    return str(error)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="sixnimmt",
+        description="Train, evaluate and measure players of 6 nimmt!.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"sixnimmt {__version__}")
+    commands = parser.add_subparsers(metavar="COMMAND", required=True)
+
+    def command(name: str, run: Callable[[argparse.Namespace], int], short: str, long: str) -> argparse.ArgumentParser:
+        sub = commands.add_parser(name, help=short, description=long, formatter_class=argparse.RawDescriptionHelpFormatter)
+        sub.set_defaults(run=run)
+        return sub
+
+    train = command("train", _train, "train a policy from a YAML file", _TRAIN)
+    train.add_argument("config", metavar="CONFIG.yaml", type=Path)
+    train.add_argument("--set", action="append", default=[], metavar="KEY.PATH=VALUE", dest="overrides", help="override one key; repeatable")
+    train.add_argument("--out", type=Path, metavar="DIR", help="run folder, new or empty (default: runs/NAME, or runs/NAME-2, ...)")
+    train.add_argument("--print-config", action="store_true", help="print the complete configuration and stop")
+
+    evaluate = command("evaluate", _evaluate, "measure an agent against others", _EVALUATE)
+    evaluate.add_argument("agent", metavar="AGENT", help="a name of `sixnimmt agents`, a run folder or a policy file")
+    evaluate.add_argument("--against", required=True, metavar="AGENT[,AGENT...]", help="opponents; one evaluation each")
+    evaluate.add_argument("--players", type=int, metavar="N", help="players at the table (default: as trained, else 4)")
+    evaluate.add_argument("--deck", choices=sixnimmt.DECKS, help="deck (default: as trained, else standard)")
+    evaluate.add_argument("--professional", action=argparse.BooleanOptionalAction, help="cards join either side of a row (default: as trained)")
+    evaluate.add_argument("--rounds", type=int, default=20_000, metavar="N", help="matches against each (default: %(default)s)")
+    evaluate.add_argument("--seed", type=int, default=0, metavar="S", help="of the deals and dice (default: %(default)s)")
+    evaluate.add_argument("--json", type=Path, metavar="FILE", help="write the results as JSON")
+
+    bench = command("bench", _bench, "measure speed beside in-repo baselines", _BENCH)
+    bench.add_argument("names", nargs="*", metavar="NAME", help="benchmarks to run (default: all)")
+    bench.add_argument("--json", type=Path, metavar="FILE", help="write the results as JSON")
+
+    listing = command("agents", _agents, "list what can be named as AGENT", "List what can be named as AGENT, one line each.")
+    listing.set_defaults(run=_agents)
+    rules = command("rules", _rules, "say the rules in force in words", "Say in words which rules are in force, by default or in a configuration.")
+    rules.add_argument("config", nargs="?", metavar="CONFIG.yaml", type=Path)
+    return parser
+
+
+_TRAIN = """\
+Train the policy that CONFIG.yaml describes, then evaluate it. Every key has a default; configs/quickstart.yaml explains them all.
+Ctrl-C stops in good order: the policy so far is saved, and the exit status is 130.
+"""
+_EVALUATE = """\
+One seat plays AGENT, all others play the opponent. Every deal is played once from every seat, and the standard error is that of
+independent deals. Fewer bull heads are better; `random` against `random` shows what luck alone gives.
+"""
+_BENCH = """\
+Measure how fast things are, each beside a baseline in the same run. Quote the ratios: absolute figures depend on the machine and on what
+else it does.
+"""
+
+
+def _train(options: argparse.Namespace) -> int:
+    from . import config as configuration
+
+    with _asked():
+        config = configuration.load(options.config, options.overrides)
+    if options.print_config:
+        print(configuration.dump(config), end="")
+        return DONE
+    from .train import free_folder, train
+
+    try:
+        run = train(config, options.out or free_folder(config.name))
+    except configuration.ConfigError as error:
+        raise Refusal(str(error)) from None
+    return INTERRUPTED if run.interrupted else DONE
+
+
+def _evaluate(options: argparse.Namespace) -> int:
+    from rich.console import Console
+
+    from .evaluate import as_json, evaluate, show
+    from .files import write_atomically
+
+    with _asked():
+        if options.rounds < 1:
+            raise ValueError(f"--rounds {options.rounds} must be at least 1")
+        agent = _make(options.agent, options.seed + 1)
+        field = [_make(spec, options.seed + 2) for spec in options.against.split(",")]
+        rules = _rules_for(agent, options)
+    console = Console()
+    results = evaluate(agent, rules, field, options.rounds, options.seed, console)
+    show(results, f"{agent.name}, equal deals, every seat, seed {options.seed}", console)
+    if options.json:
+        write_atomically(options.json, json.dumps(as_json(agent.name, options.seed, results), indent=2) + "\n")
+    return DONE
+
+
+def _make(spec: str, seed: int) -> agents.Agent:
+    """The agent of that name, or the policy at that path."""
+    path = Path(spec)
+    if path.exists() and spec not in agents.names():
+        spec = f"policy:{spec}"
+    return agents.make(spec, seed=seed)
+
+
+def _rules_for(agent: agents.Agent, options: argparse.Namespace) -> sixnimmt.Rules:
+    """One round of the variant asked for, else of the one that the agent was trained on, else the default."""
+    trained = getattr(getattr(agent, "policy", None), "rules", sixnimmt.Rules())
+    return sixnimmt.Rules(
+        num_players=trained.num_players if options.players is None else options.players,
+        deck=options.deck or trained.deck,
+        professional=trained.professional if options.professional is None else options.professional,
+    )
+
+
+def _bench(options: argparse.Namespace) -> int:
+    from . import bench
+
+    with _asked():
+        return bench.main(options.names, options.json)
+
+
+def _agents(options: argparse.Namespace) -> int:
+    known = agents.names()
+    width = max(map(len, known))
+    for name, idea in known.items():
+        print(f"{name:<{width}}  {idea}")
+    print("\nWhere an AGENT is asked for, the path of a run folder or of a policy file will do as well.")
+    return DONE
+
+
+def _rules(options: argparse.Namespace) -> int:
+    rules = sixnimmt.Rules()
+    if options.config is not None:
+        from . import config as configuration
+
+        with _asked():
+            rules = configuration.load(options.config).rules
+    print(rules.describe())
+    return DONE
+
+
+def run() -> NoReturn:
+    """The console script."""
+    sys.exit(main())
