@@ -2,7 +2,8 @@
 
 It reads observations by the names of their groups and columns, so that one set of weights plays any hand, 2 to 10 players and every
 variant. Every card of the hand goes through the same layers, beside a summary of the table and of the other cards; the result is one
-logit a card. Rows have a scorer of their own, and so have the cards of the draft.
+logit a card. Rows have a scorer of their own, and so have the cards of the draft. Only cards that are held, and rows that may be chosen, are
+worked on: with hands that shrink from ten cards to none this halves the time.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ from sixnimmt_env.games.sixnimmt.features import COMPACT_SIZE
 from sixnimmt_env.games.sixnimmt.rules import MAX_CARD, MAX_ROWS
 from sixnimmt_env.games.sixnimmt.state import ACTION_ROW, NUM_ACTIONS
 
+_CARD, _PRESENT = LAYOUT["hand"].indices().card, LAYOUT["hand"].indices().present
+_CHOICE = [LAYOUT["context"].indices().phase_row, LAYOUT["context"].indices().phase_side]
 _DRAFT_REACH = 4  # cards to either side that a draft card's score can see
 
 
@@ -75,20 +78,20 @@ class Scorer(nn.Module):
 
     def forward(self, observations: Tensor) -> tuple[Tensor, Tensor]:
         """Logits (k, NUM_ACTIONS) and values (k,)."""
-        hand = LAYOUT.lines(observations, "hand")
-        present = hand[..., 1:2]
         table = self.table(self._table(observations))
-        cards = torch.relu(self.card_in(hand) + table[:, None])
+        hand = LAYOUT.lines(observations, "hand")
+        games, slots = torch.nonzero(hand[..., _PRESENT], as_tuple=True)
+        held = hand[games, slots]
+        cards = torch.relu(self.card_in(held) + table.index_select(0, games))
         for layer in self.card_layers:
             cards = torch.relu(layer(cards))
-        pooled = (cards * present).sum(1) / present.sum(1).clamp(min=1.0)
+        count = hand[..., _PRESENT].sum(1, keepdim=True).clamp(min=1.0)
+        pooled = torch.zeros_like(table).index_add(0, games, cards) / count
         summary = torch.relu(self.summary(torch.cat([pooled, torch.relu(table)], 1)))
-        mixed = torch.relu(self.card_mix(cards) + summary[:, None])
-        logits = self._place(self.card_out(mixed)[..., 0], hand[..., 0])
-        rows = torch.relu(self.row_in(LAYOUT.lines(observations, "rows")) + table[:, None])
-        row_logits = self.row_out(torch.relu(self.row_mix(rows) + summary[:, None]))
-        logits[:, ACTION_ROW : ACTION_ROW + MAX_ROWS] = row_logits[..., 0]
-        logits[:, ACTION_ROW + MAX_ROWS : ACTION_ROW + 2 * MAX_ROWS] = row_logits[..., 1]
+        mixed = torch.relu(self.card_mix(cards) + summary.index_select(0, games))
+        logits = table.new_zeros(len(table), NUM_ACTIONS)
+        logits[games, torch.round(held[:, _CARD] * MAX_CARD).long() - 1] = self.card_out(mixed)[:, 0]
+        logits = self._rows(observations, table, summary, logits)
         if self.shape.draft:
             logits = logits + self._draft(observations)
         return logits, self.value_out(torch.relu(self.value_hidden(summary)))[:, 0]
@@ -102,11 +105,14 @@ class Scorer(nn.Module):
         ladder = LAYOUT.lines(observations, "ladder").flatten(1)
         return torch.cat([context, ladder, seats[:, 0], others.sum(1) / count, others.amax(1)], 1)
 
-    def _place(self, scores: Tensor, cards: Tensor) -> Tensor:
-        """Scatter the scores of the hand's slots to the actions of their cards; empty slots fall into a column that is cut off."""
-        logits = scores.new_zeros(len(scores), NUM_ACTIONS + 1)
-        logits.scatter_(1, torch.round(cards * MAX_CARD).long(), scores)
-        return logits[:, 1:].contiguous()
+    def _rows(self, observations: Tensor, table: Tensor, summary: Tensor, logits: Tensor) -> Tensor:
+        """Add the logits of rows and fronts, in the few observations in which one may be chosen."""
+        games = torch.nonzero(observations[:, _CHOICE].sum(1), as_tuple=True)[0]
+        rows = LAYOUT.lines(observations[games], "rows")
+        hidden = torch.relu(self.row_in(rows) + table[games][:, None])
+        scores = self.row_out(torch.relu(self.row_mix(hidden) + summary[games][:, None]))
+        scores = nn.functional.pad(scores.transpose(1, 2).flatten(1), (ACTION_ROW, NUM_ACTIONS - ACTION_ROW - 2 * MAX_ROWS))
+        return logits.index_add(0, games, scores)
 
     def _draft(self, observations: Tensor) -> Tensor:
         """Scores of the cards that lie face up to be drafted, at their actions; 0 elsewhere."""
@@ -114,8 +120,7 @@ class Scorer(nn.Module):
         number = torch.arange(MAX_CARD, dtype=cards.dtype, device=cards.device).div(MAX_CARD).expand(len(cards), -1)
         columns = torch.cat([cards, number[..., None]], 2).transpose(1, 2)
         scores = self.draft_out(torch.relu(self.draft_in(columns)))[:, 0]
-        can_draft = cards[..., [c.name for c in LAYOUT["cards"].columns].index("can_draft")]
-        return nn.functional.pad(scores * can_draft, (0, NUM_ACTIONS - MAX_CARD))
+        return nn.functional.pad(scores * cards[..., LAYOUT["cards"].indices().can_draft], (0, NUM_ACTIONS - MAX_CARD))
 
 
 def _initialise(module: nn.Module) -> None:

@@ -9,13 +9,12 @@ from __future__ import annotations
 import difflib
 import json
 import math
-import os
 import re
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 from ruamel.yaml import YAML
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
@@ -67,10 +66,6 @@ class Tree:
     where: Where = field(default_factory=Where)
     value: Scalar | dict[str, Tree] | list[Tree] = field(default_factory=dict)
 
-    @property
-    def is_single(self) -> bool:
-        return not isinstance(self.value, (dict, list))
-
     def plain(self) -> Any:
         """The value without its places."""
         if isinstance(self.value, dict):
@@ -90,6 +85,35 @@ class Tree:
                 return path[:depth], node
             node = children[key]
         return path, node
+
+    def written_path(self, path: KeyPath) -> KeyPath:
+        """`path`, or the part of it that holds a single value for all below: a constant that stands for a schedule."""
+        found, node = self.find(path)
+        return path if isinstance(node.value, (dict, list)) else found
+
+    def placed(self, fault: Fault) -> tuple[Where, str]:
+        """The place of a fault, and the fault in words."""
+        node = self.find(fault.path)[1]
+        path = self.written_path(fault.path)
+        name = label(path[:-1] if fault.names == "section" else path)
+        if fault.names == "value" and not isinstance(node.value, (dict, list)):
+            name = f"{name}={show(node.value)}"
+        if node.where.path == path and fault.names != "section":
+            name = ""  # an override names its own path
+        return node.where, f"{name}: {fault.problem}" if name else fault.problem
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A problem with the value at `path`.
+
+    `names` says how the message begins: with the key and its value, with the key alone, or with the key's section (for a
+    text that names the key itself).
+    """
+
+    path: KeyPath
+    problem: str
+    names: Literal["value", "key", "section"] = "value"
 
 
 # --- Values in messages --------------------------------------------------------------------------------------------------
@@ -115,6 +139,12 @@ def label(path: KeyPath) -> str:
 def yaml_words(text: str) -> str:
     """Python's words for values as YAML spells them."""
     return re.sub(r"\b(None|True|False)\b", lambda match: {"None": "null"}.get(match[0], match[0].lower()), text)
+
+
+def guess(word: str, known: Iterable[str]) -> str:
+    """The end of a message about an unknown word: what was probably meant."""
+    near = difflib.get_close_matches(word.lower(), list(known), 1)
+    return f'; did you mean "{near[0]}"?' if near else ""
 
 
 # --- Reading -------------------------------------------------------------------------------------------------------------
@@ -236,13 +266,13 @@ class Reader:
 
 
 def _similar_file(source: str) -> str:
-    folder = Path(source).parent
+    folder, name = Path(source).parent, Path(source).name
     try:
-        names = [name for name in os.listdir(folder) if name.endswith((".yaml", ".yml"))]
+        names = [entry.name for entry in folder.iterdir() if entry.suffix in (".yaml", ".yml")]
     except (OSError, ValueError):
         return ""
-    near = difflib.get_close_matches(Path(source).name, names, 1)
-    return f'; did you mean "{folder / near[0]}"?' if near and near[0] != Path(source).name else ""
+    near = difflib.get_close_matches(name, names, 1)
+    return f'; did you mean "{folder / near[0]}"?' if near and near[0] != name else ""
 
 
 def _examined(events: Iterable[Event]) -> Iterator[tuple[Event, str]]:

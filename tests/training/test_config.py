@@ -71,7 +71,7 @@ BAD_FILES: dict[str, tuple[str | bytes, list[str]]] = {
     "rule as truth": ("rules: {num_players: true}\n", ["rules: num_players=true must be a whole number"]),
     "rule as number": ("rules: {professional: 1}\n", ["rules: professional=1 must be true or false"]),
     "rules no mapping": ("rules: 4\n", ["bad.yaml:1: rules=4: must be a mapping with any of the keys num_players, deck"]),
-    "game": ("game: sixnimt\n", ['bad.yaml:1: game=sixnimt: must be one of sixnimmt; did you mean "sixnimmt"?']),
+    "game": ("game: sixnimt\n", ["bad.yaml:1: game=sixnimt: must be one of sixnimmt", '; did you mean "sixnimmt"?']),
     "section empty": ("training:\nseed: 1\n", ["bad.yaml:1: training=null: must be a mapping", "leave it out for the defaults"]),
     "section a list": ("seed: 1\nnetwork: [1]\n", ["bad.yaml:2: network: must be a mapping with any of the keys hidden, layers"]),
     "name with a slash": ("name: ../x\n", ["bad.yaml:1: name=../x: must be 1 to 100 letters"]),
