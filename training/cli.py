@@ -86,7 +86,9 @@ def _parser() -> argparse.ArgumentParser:
 
     train = command("train", _train, "train a policy from a YAML file", _TRAIN)
     train.add_argument("config", metavar="CONFIG.yaml", type=Path)
-    train.add_argument("--set", action="append", default=[], metavar="KEY.PATH=VALUE", dest="overrides", help="override one key; repeatable")
+    train.add_argument(
+        "--set", action="append", default=[], metavar="KEY.PATH=VALUE", dest="overrides", help="override one key; repeatable"
+    )
     train.add_argument("--out", type=Path, metavar="DIR", help="run folder, new or empty (default: runs/NAME, or runs/NAME-2, ...)")
     train.add_argument("--print-config", action="store_true", help="print the complete configuration and stop")
 
@@ -95,7 +97,9 @@ def _parser() -> argparse.ArgumentParser:
     evaluate.add_argument("--against", required=True, metavar="AGENT[,AGENT...]", help="opponents; one evaluation each")
     evaluate.add_argument("--players", type=int, metavar="N", help="players at the table (default: as trained, else 4)")
     evaluate.add_argument("--deck", choices=sixnimmt.DECKS, help="deck (default: as trained, else standard)")
-    evaluate.add_argument("--professional", action=argparse.BooleanOptionalAction, help="cards join either side of a row (default: as trained)")
+    evaluate.add_argument(
+        "--professional", action=argparse.BooleanOptionalAction, help="cards join either side of a row (default: as trained)"
+    )
     evaluate.add_argument("--rounds", type=int, default=20_000, metavar="N", help="matches against each (default: %(default)s)")
     evaluate.add_argument("--seed", type=int, default=0, metavar="S", help="of the deals and dice (default: %(default)s)")
     evaluate.add_argument("--json", type=Path, metavar="FILE", help="write the results as JSON")
@@ -106,7 +110,9 @@ def _parser() -> argparse.ArgumentParser:
 
     listing = command("agents", _agents, "list what can be named as AGENT", "List what can be named as AGENT, one line each.")
     listing.set_defaults(run=_agents)
-    rules = command("rules", _rules, "say the rules in force in words", "Say in words which rules are in force, by default or in a configuration.")
+    rules = command(
+        "rules", _rules, "say the rules in force in words", "Say in words which rules are in force, by default or in a configuration."
+    )
     rules.add_argument("config", nargs="?", metavar="CONFIG.yaml", type=Path)
     return parser
 

@@ -141,7 +141,9 @@ def _files(path: Path) -> tuple[Path, Path]:
     about, weights = stem.with_name(stem.name + ".json"), stem.with_name(stem.name + ".safetensors")
     for file in (about, weights):
         if not file.is_file():
-            raise PolicyError(f"{file}: no such file; a policy is a .safetensors and a .json file of the same name, as `sixnimmt train` saves")
+            raise PolicyError(
+                f"{file}: no such file; a policy is a .safetensors and a .json file of the same name, as `sixnimmt train` saves"
+            )
     return about, weights
 
 

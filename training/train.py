@@ -84,7 +84,9 @@ def train(config: Config, folder: Path, console: Console | None = None) -> Run:
         seconds = budget.seconds
     path = run.final(interrupt.asked)
     learning_curve(folder / "metrics.csv", folder / "learning_curve.png", config.name)
-    console.print(f"{model.num_timesteps:,} decisions in {seconds / 60:.1f} minutes; policy saved as {path}", highlight=False, soft_wrap=True)
+    console.print(
+        f"{model.num_timesteps:,} decisions in {seconds / 60:.1f} minutes; policy saved as {path}", highlight=False, soft_wrap=True
+    )
     results: list[Strength] = []
     if not interrupt.asked:
         results = _evaluate(config, folder, field, console)
@@ -170,4 +172,3 @@ def _evaluate(config: Config, folder: Path, field: Sequence[Agent], console: Con
     write_atomically(folder / "evaluation.json", json.dumps(as_json(learned.name, config.evaluation.seed, results), indent=2) + "\n")
     show(results, f"{config.name}: equal deals, every seat", console)
     return results
-

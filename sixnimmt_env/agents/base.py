@@ -56,20 +56,29 @@ class HeuristicAgent(Agent):
 
 def as_views(game: Game, views: Views | Sequence[Any]) -> Views:
     """`views` as a contiguous array of the game's view dtype; `TypeError` if they are something else."""
-    array: NDArray[Any]
-    try:
-        array = views if isinstance(views, np.ndarray) else np.array(list(views), dtype=game.view_dtype)
-    except (TypeError, ValueError):
-        array = np.empty(0)
-    if array.dtype != game.view_dtype or array.ndim != 1:
-        raise TypeError(f"agents of {game.name} take views, a (k,) array or a list of records of its view dtype, not {_kind(views)}")
-    return np.ascontiguousarray(array)
+    dtype = game.view_dtype
+    if isinstance(views, np.ndarray) and views.ndim == 1 and views.dtype == dtype:
+        return np.ascontiguousarray(views)
+    # Each record is looked at: NumPy would make records of plain numbers as well.
+    if isinstance(views, Sequence) and all(isinstance(view, np.void) and view.dtype == dtype for view in views):
+        return np.array(views, dtype=dtype)
+    raise TypeError(f"agents of {game.name} take views, a (k,) array or a list of records of its view dtype, not {_kind(views, dtype)}")
 
 
-def _kind(value: Any) -> str:
+def _kind(value: Any, dtype: np.dtype[np.void]) -> str:
+    if isinstance(value, np.void) and value.dtype == dtype:
+        return "a single view: put it in a list, act([view])"
     if isinstance(value, np.ndarray):
-        kind = "records of another kind" if value.dtype.names else str(value.dtype)
+        kind = ("views" if value.dtype == dtype else "records of another kind") if value.dtype.names else str(value.dtype)
         return f"an array of {kind}, shape {value.shape}"
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return f"a {type(value).__name__} with {' and '.join(sorted({_item(item, dtype) for item in value}))}"
+    return f"{type(value).__name__}"
+
+
+def _item(value: Any, dtype: np.dtype[np.void]) -> str:
+    if isinstance(value, np.void):
+        return "views" if value.dtype == dtype else "records of another kind"
     return type(value).__name__
 
 
@@ -93,6 +102,10 @@ def decide(
 
     Returns:
         (k, max_seats): the agent that was asked, -1 where none was.
+
+    Raises:
+        TypeError: an agent's answer is not one whole number a view.
+        Exception: whatever an agent raises, with a note of its name.
     """
     bits = np.empty(len(index), dtype=np.uint16)
     game.to_act(states, index, bits)
@@ -103,5 +116,19 @@ def decide(
         if len(rows):
             views = np.empty(len(rows), dtype=game.view_dtype)
             game.reveal(states, index[rows], seats, views)
-            actions[rows, seats] = agent.act(views)
+            actions[rows, seats] = _answer(agent, views)
     return asked
+
+
+def _answer(agent: Agent, views: Views) -> NDArray[np.integer[Any]]:
+    try:
+        answer = np.asarray(agent.act(views))
+    except Exception as error:
+        error.add_note(f"raised by agent {agent.name!r}")
+        raise
+    if answer.shape != (len(views),) or answer.dtype.kind not in "iu":
+        raise TypeError(
+            f"agent {agent.name!r} answered {len(views)} views with an array of {answer.dtype}, shape {answer.shape}: "
+            f"one whole number each is needed, shape ({len(views)},)"
+        )
+    return answer

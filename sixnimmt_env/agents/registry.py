@@ -2,13 +2,14 @@
 
 The rule-based players come with the games. Other packages add theirs as entry points of the group `sixnimmt_env.agents`: a function
 (game, argument, seed) -> Agent, `argument` being what follows the colon, whose docstring's first line is the idea in one phrase.
+A plugin is imported when it is asked for by name, so that a broken one troubles nobody else; the names of a game's own players are taken.
 """
 
 from __future__ import annotations
 
 import difflib
 from collections.abc import Callable
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 
 from .. import games
 from ..core.game import Game
@@ -19,10 +20,10 @@ GROUP = "sixnimmt_env.agents"
 
 
 def names(game: str = "sixnimmt") -> dict[str, str]:
-    """What `make` knows for `game`: name -> idea, one line each."""
+    """What `make` knows for `game`: name -> idea, one line each; for a plugin that cannot be loaded, why not."""
     known = {name: heuristic.idea for name, heuristic in games.get(game).heuristics.items()}
-    for name, factory in _plugins().items():
-        known[name] = (factory.__doc__ or "").strip().split("\n")[0]
+    for name, entry in _plugins().items():
+        known.setdefault(name, _idea(entry))
     return known
 
 
@@ -35,7 +36,7 @@ def make(spec: str, game: str | Game = "sixnimmt", seed: int = 0) -> Agent:
         seed: its dice.
 
     Raises:
-        ValueError: unknown name, or an argument that the agent does not take; says what there is.
+        ValueError: unknown name, an argument that the agent does not take, or a plugin that cannot be loaded; says what there is.
     """
     played = games.get(game) if isinstance(game, str) else game
     name, _, argument = str(spec).partition(":")
@@ -45,12 +46,35 @@ def make(spec: str, game: str | Game = "sixnimmt", seed: int = 0) -> Agent:
         return HeuristicAgent(played, name, seed)
     plugins = _plugins()
     if name in plugins:
-        return plugins[name](played, argument, seed)
-    known = names(played.name)
+        return _load(plugins[name])(played, argument, seed)
+    known = list(dict.fromkeys([*played.heuristics, *plugins]))
     close = difflib.get_close_matches(name, known, n=1)
     hint = f"did you mean {close[0]!r}? " if close else ""
     raise ValueError(f"agent {spec!r} is unknown: {hint}there are {', '.join(known)}")
 
 
-def _plugins() -> dict[str, Factory]:
-    return {entry.name: entry.load() for entry in entry_points(group=GROUP)}
+def _plugins() -> dict[str, EntryPoint]:
+    return {entry.name: entry for entry in entry_points(group=GROUP)}
+
+
+def _load(entry: EntryPoint) -> Factory:
+    """The plugin's function; `ValueError`, whatever went wrong in it, so that callers need to know one kind of error."""
+    try:
+        factory: Factory = entry.load()
+    except Exception as error:
+        raise ValueError(
+            f"agent {entry.name!r} cannot be loaded from {entry.value}: {_first_line(error)}; mend or uninstall the package that brings it"
+        ) from error
+    return factory
+
+
+def _idea(entry: EntryPoint) -> str:
+    try:
+        factory = entry.load()
+    except Exception as error:
+        return f"cannot be loaded from {entry.value}: {_first_line(error)}"
+    return (factory.__doc__ or "").strip().split("\n")[0] or f"no description in {entry.value}"
+
+
+def _first_line(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}".split("\n")[0]

@@ -80,7 +80,12 @@ def play(
         deals: (n,) number of the deal; matches of equal number are dealt equal cards.
         seed: of the deals.
         progress: called with the number of matches finished since the last call.
+
+    Raises:
+        ValueError: seating, deals and rules do not fit together.
+        Exception: whatever an agent raises, with a note of its name.
     """
+    _check(rules, agents, seating, deals)
     costs = np.zeros(seating.shape, dtype=np.int64)
     tally = _Tally(len(agents))
     timed = [_Timed(agent, tally.seconds[i : i + 1]) for i, agent in enumerate(agents)]
@@ -134,6 +139,15 @@ def block_mean(values: NDArray[np.float64] | NDArray[np.int64]) -> tuple[float, 
     means = values.mean(axis=1)
     se = means.std(ddof=1) / np.sqrt(len(means)) if len(means) > 1 else float("nan")
     return float(means.mean()), float(se)
+
+
+def _check(rules: Rules, agents: Sequence[Agent], seating: NDArray[np.int64], deals: NDArray[np.int64]) -> None:
+    if seating.ndim != 2 or seating.shape[1] != rules.num_players:
+        raise ValueError(f"seating of shape {seating.shape} does not fit: one line a match, one column for each of {rules.num_players} players")
+    if deals.shape != seating.shape[:1]:
+        raise ValueError(f"deals of shape {deals.shape} do not fit: one number for each of {len(seating)} matches")
+    if seating.size and not 0 <= seating.min() <= seating.max() < len(agents):
+        raise ValueError(f"seating names agents {seating.min()} to {seating.max()}: there are 0 to {len(agents) - 1}")
 
 
 class _Tally:

@@ -56,6 +56,7 @@ class Game:
 
     Args:
         name: also the name under which `games.get` finds it.
+        home: the module that holds it as `GAME`.
         rules: the options' class.
         max_seats: width of every array with a seat axis.
         num_actions: size of the action space; the last action is `wait`.
@@ -67,8 +68,8 @@ class Game:
         to_act: (states, index, seats). Write (k,) uint16, bit s set when seat s decides now, 0 when the match is over.
         step: (states, index, actions, illegal). All seats that decide act at once, (k, max_seats); a game with an illegal action stays
             untouched and has the offenders' bits in `illegal`, (k,) uint16.
-        commit: (states, game, seat, action, views, masks) -> code, see NEXT_SEAT, SCORED, FINISHED, ILLEGAL. One seat acts; what the next one
-            may know and do is written to `views[0]` and `masks[0]`.
+        commit: (states, game, seat, action, views, masks) -> code, see NEXT_SEAT, SCORED, FINISHED, ILLEGAL. One seat acts; what the
+            next one may know and do is written to `views[0]` and `masks[0]`.
         reveal: (states, index, seats, views). Write what seat `seats[k]` of game `index[k]` may know to `views[k]`.
         legal: (views, masks). Write 1 for each legal action to (k, num_actions) int8.
         encode: (views, vectors). Write observations to (k, layout.size or compact_size) float32.
@@ -79,6 +80,7 @@ class Game:
     """
 
     name: str
+    home: str
     rules: Callable[..., Any]
     max_seats: int
     num_actions: int
@@ -102,7 +104,10 @@ class Game:
     action_name: Callable[[int], str]
 
     def __reduce__(self) -> tuple[Callable[[str], Game], tuple[str]]:
-        # A game pickles as its name, since kernels are no data; looked up late, because core comes before games.
-        get = importlib.import_module("sixnimmt_env.games").get
+        return _game_of, (self.home,)  # kernels are no data: a game pickles as the place where it is found
 
-        return get, (self.name,)
+
+def _game_of(home: str) -> Game:
+    game = importlib.import_module(home).GAME
+    assert isinstance(game, Game)
+    return game

@@ -131,7 +131,7 @@ def _say_once(topic: str, line: str) -> None:
     """A line on stderr, once a process."""
     if topic not in _said:
         _said.add(topic)
-        print(f"sixnimmt_env: {line}", flush=True)
+        print(f"sixnimmt_env: {line}", file=sys.stderr, flush=True)
 
 
 # --- Which folder --------------------------------------------------------------------------------------------------------

@@ -90,11 +90,11 @@ class Layout:
 
     def offset(self, group: str) -> int:
         """Place of the first number of `group` in the vector."""
-        return self._offsets[group]
+        return self._offsets[self[group].name]
 
     def end(self, group: str) -> int:
         """Place after the last number of `group`: observations cut there hold it and all groups before it."""
-        return self._offsets[group] + self[group].size
+        return self.offset(group) + self[group].size
 
     def __getitem__(self, name: str) -> Group:
         for group in self.groups:
@@ -108,7 +108,7 @@ class Layout:
 
     def lines(self, observation: NDArray[Any], group: str) -> NDArray[Any]:
         """The stored numbers of `group`: (..., size) to a view (..., count, width)."""
-        start = self._offsets[group]
+        start = self.offset(group)
         table = self[group]
         return observation[..., start : start + table.size].reshape(*observation.shape[:-1], table.count, table.width)
 
@@ -173,8 +173,8 @@ def _stored(column: Column) -> str:
 def normalise(vectors: Any, scales: Any, squashed: Any, tops: Any) -> None:
     """Map natural numbers to [0, 1] in place: `vectors` (k, m) float32, m up to the layout's size.
 
-    A number is multiplied by its column's entry of `scales` (rounding to nearest keeps top * (1 / top) at or below 1), but those at the places
-    `squashed` become x / (x + top), with `tops` the tops of these places; their scale is 1.
+    A number is multiplied by its column's entry of `scales` (rounding to nearest keeps top * (1 / top) at or below 1). Those at the
+    places `squashed`, whose scale is 1, become x / (x + top), with `tops` the tops of these places.
     """
     for k in range(vectors.shape[0]):
         vector = vectors[k]

@@ -16,6 +16,7 @@ from .kernel import i64, kernel
 _GOLDEN: Final = np.uint64(0x9E3779B97F4A7C15)
 _M1: Final = np.uint64(0xBF58476D1CE4E5B9)
 _M2: Final = np.uint64(0x94D049BB133111EB)
+_M3: Final = np.uint64(0xD1342543DE82EF95)
 _S27: Final = np.uint64(27)
 _S30: Final = np.uint64(30)
 _S31: Final = np.uint64(31)
@@ -27,8 +28,8 @@ MAX_SEED: Final = 2**63 - 1
 
 @kernel
 def mix(word: Any, value: Any) -> Any:
-    """Fold the integer `value` into the stream `word`; both and the result are uint64."""
-    z = (word ^ np.uint64(value)) + _GOLDEN
+    """Fold the integer `value` into the stream `word`; both and the result are uint64. Not symmetric in the two."""
+    z = word * _M3 + np.uint64(value) + _GOLDEN
     z = (z ^ (z >> _S30)) * _M1
     z = (z ^ (z >> _S27)) * _M2
     return z ^ (z >> _S31)

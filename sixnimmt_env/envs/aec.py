@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Iterable
 from typing import Any, Final, Literal, get_args
 
 import numpy as np
@@ -33,7 +34,7 @@ class AECGameEnv(AECEnv[str, Observation, int]):
 
     Observation: {"observation": (layout.size,) float32 in [0, 1], "action_mask": (num_actions,) int8}; the mask is also in
     `infos[agent]["action_mask"]`, and all 0 for a seat that is not asked. All arrays are fresh and never change later.
-    Action: int in 0..num_actions-1. Reward: minus the cost (bull heads, points) when it arises.
+    Action: int in 0..num_actions-1, also as NumPy integer; a bool is none, it would be a mask's entry taken for an action. Reward: minus the cost (bull heads, points) when it arises.
 
     Args:
         game: what is played.
@@ -83,6 +84,11 @@ class AECGameEnv(AECEnv[str, Observation, int]):
         self._costs = [0] * rules.num_players
         self._rewards_are_zero = True
         self.infos: dict[str, dict[str, Any]] = {}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        # Copies and pickles hold two arrays where one was a part of the other.
+        self.__dict__.update(state)
+        self._mask = self._masks[0]
 
     def _new_observation_space(self) -> spaces.Dict:
         mask = spaces.Box(0, 1, (self.game.num_actions,), np.int8)
@@ -171,8 +177,33 @@ class AECGameEnv(AECEnv[str, Observation, int]):
         if self.render_mode == "human":
             self.render()
 
+    def last(self, observe: bool = True) -> tuple[Observation | None, float, bool, bool, dict[str, Any]]:
+        """(observation, or None without `observe`; reward since its last action; terminated; truncated; info) of `agent_selection`.
+
+        Raises:
+            RuntimeError: the environment was not reset, or every agent is done.
+        """
+        if not self.agents:
+            raise RuntimeError("no agent is left to ask: call reset() before last()")
+        agent = self.agent_selection
+        observation = self.observe(agent) if observe else None
+        return observation, self._cumulative_rewards[agent], self.terminations[agent], self.truncations[agent], self.infos[agent]
+
+    def agent_iter(self, max_iter: int = 2**63) -> Iterable[str]:
+        """Each agent that is to act, while any is left. `RuntimeError` if the environment was not reset."""
+        if self._seed is None:
+            raise RuntimeError("no game has begun: call reset() before agent_iter()")
+        agents: Iterable[str] = super().agent_iter(max_iter)
+        return agents
+
     def observe(self, agent: str) -> Observation:
-        """What `agent` may know now; fresh arrays at every call."""
+        """What `agent` may know now, also when it is not asked or all is over; fresh arrays at every call.
+
+        Raises:
+            RuntimeError: the environment was not reset.
+        """
+        if self._seed is None:
+            raise RuntimeError("there is nothing to observe: call reset() before observe()")
         self._look(self._seats[agent])
         game = self.game
         vector = np.empty((1, game.layout.size), dtype=np.float32)
@@ -181,11 +212,16 @@ class AECGameEnv(AECEnv[str, Observation, int]):
         return {"observation": vector[0], "action_mask": (self._mask if asked else self._no_mask).copy()}
 
     def render(self) -> str | None:
-        """The board as the seat to act sees it: a string for "ansi", printed for "human"."""
+        """The board as the seat to act sees it, after the end as the first seat does: a string for "ansi", printed for "human".
+
+        Raises:
+            ValueError: the environment was made without a render mode.
+            RuntimeError: it was not reset.
+        """
         if self.render_mode is None:
             raise ValueError(f"render() needs a render mode: make the environment with render_mode= one of {', '.join(RENDER_MODES)}")
-        if not self.agents:
-            raise RuntimeError("there is nothing to render: call reset() first")
+        if self._seed is None:
+            raise RuntimeError("there is nothing to render: call reset() before render()")
         self._look(self._seats[self.agent_selection])
         text = self.game.board(self._view[0])
         if self.render_mode == "ansi":
@@ -255,8 +291,8 @@ class AECGameEnv(AECEnv[str, Observation, int]):
 
 
 def _as_int(action: Any) -> int | None:
-    """The action as an int, None if it is no whole number."""
+    """The action as an int, None if it is no whole number; True and False are none."""
     try:
-        return operator.index(action)
+        return None if isinstance(action, bool) else operator.index(action)
     except TypeError:
         return None

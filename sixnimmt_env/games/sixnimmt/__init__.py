@@ -7,6 +7,7 @@ from .rules import DECKS, MAX_SEATS, IllegalMove, Rules, bull_heads, deck, draft
 
 GAME = Game(
     name="sixnimmt",
+    home=__name__,
     rules=Rules,
     max_seats=MAX_SEATS,
     num_actions=state.NUM_ACTIONS,

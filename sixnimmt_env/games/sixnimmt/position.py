@@ -54,7 +54,8 @@ def play_turn(
         professional: cards may join either side of a row.
 
     Raises:
-        IllegalMove: anything impossible: a card twice, out of range or not in the hand, a choice missing or not offered. Nothing has changed.
+        IllegalMove: anything impossible: a card twice, out of range or not in the hand, a choice missing or not offered. Nothing has
+            changed.
     """
     states = _lay_out(rows, plays, hands, professional)
     state = states[0]
@@ -99,8 +100,8 @@ def table_view(
         penalties: bull heads of this round, one a seat; none given means 0.
         professional: cards may join either side of a row.
         totals: bull heads of the match, this round's included; the penalties if not given.
-        revealed: {seat: card} of the turn being placed, when the own seat has to choose a row or a side. Its card is then no longer in `hand`,
-            and the cards below it have been placed already.
+        revealed: {seat: card} of the turn being placed, when the own seat has to choose a row or a side. Its card is then no longer in
+            `hand`, and the cards below it have been placed already.
         deck: "standard" or "tactical" (in logic all hands are public: take views from an environment).
         hand_size: cards dealt at the start of the round.
 

@@ -27,7 +27,6 @@ def decide(name: str, views: NDArray[np.void], seed: int = 0) -> NDArray[np.int6
 
 # Heads of the rows: 2, 1, 13 (full), 1.
 ROWS = [[3, 12], [37], [55, 57, 58, 60, 61], [98]]
-SIDES = {"num_players": 2, "professional": True, "revealed": {0: 22, 1: 1}}
 FULL_20 = [12, 13, 14, 16, 20]  # 1 1 1 1 3 heads
 FULL_24 = [24, 25, 26, 27, 28]  # 1 2 1 1 1 heads
 
@@ -45,17 +44,18 @@ PICKS: list[tuple[str, list[int], dict[str, Any], int]] = [
     # With professional also below the front of a row.
     ("closest", [36, 40], {"professional": True}, 36),
     ("closest", [35, 38], {"professional": True}, 38),
-    ("closest", [94, 65], {"professional": True}, 94),
+    ("closest", [95, 65], {"professional": True}, 95),
     # 62 surely takes 13 heads; 38 surely nothing, as nothing fits between; 103 may.
     ("greedy", [38, 62], {}, 38),
     ("greedy", [62, 103], {}, 103),
     # Without a card in between both are safe: the closest, then the lowest.
     ("greedy", [14, 38], {"seen": [13]}, 38),
     ("greedy", [13, 38], {}, 13),
-    # A card without a row costs one head at most, and nothing if another has a lower one.
+    # A card without a row costs one head here, or less if another may have a lower one.
     ("greedy", [1, 62], {}, 1),
-    ("greedy", [1, 2, 62], {"seen": [4, 5]}, 2),
-    # One cheap sure head against nine if nobody is between: 1 unseen of 90 and more hardly matters.
+    ("greedy", [1, 2, 62], {}, 1),
+    ("greedy", [1, 11, 62], {}, 11),
+    # One sure head against thirteen if nobody has the one card between.
     ("greedy", [2, 63], {"seen": [1]}, 2),
     # Professional: into the front of a full row costs at once, into one with room nothing.
     ("greedy", [54, 36], {"professional": True}, 36),
@@ -74,7 +74,7 @@ ROW_CHOICES = [
     ([[12], [37], [55], [98]], 0),
     ([[20], [37], [55], [98]], 1),
     ([[20], [35], [55], [98]], 3),
-    ([[20, 21], [55], [44], [60, 61, 62]], 2 - 2),
+    ([[20, 21], [55], [44], [60, 61, 62]], 0),
     ([[30, 31, 32], [44], [50, 53], [59]], 3),
     ([[10], [55, 56], [33]], 0),
 ]

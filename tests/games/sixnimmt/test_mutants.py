@@ -74,7 +74,7 @@ MUTANTS = [
     ),
     engine("fronts in the usual game", ("        if table.professional:\n", "        if table.num_rows > 0:\n")),
     # Taking rows
-    engine("the sixth card counts", ("heads = table.row_heads[row]\n", "heads = table.row_heads[row] + HEADS[card]\n"), usual=True),
+    engine("the sixth card counts", ("heads = table.row_heads[row]\n", "heads = table.row_heads[row] + HEADS[card]\n")),
     engine("the cheapest row is forced", ("_take(table, seat, row, card)\n    else:", CHEAPEST + "\n    else:"), usual=True),
     engine("a row holds one card less", ("if length == table.row_capacity:", "if length + 1 == table.row_capacity:")),
     rules(

@@ -1,0 +1,11 @@
+"""What the whole suite shares."""
+
+from __future__ import annotations
+
+import pytest
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    # The usual run leaves the slow tests out; whoever chooses by markers has his own way.
+    if not config.option.markexpr:
+        config.option.markexpr = "not slow"
