@@ -368,7 +368,8 @@ class Lockstep:
         pairs = [(slot, seat) for slot in slots for seat in range(self.games[slot].num_players)]
         views = np.zeros(len(pairs), dtype=view.VIEW)
         masks = np.ones((len(pairs), NUM_ACTIONS), dtype=np.int8)
-        view.reveal(self.states, *np.array(pairs).T, views)
+        games, seats = np.array(pairs).T
+        view.reveal(self.states, games, seats, views)
         view.legal(views, masks)
         lines, actions = np.nonzero(masks)
         found = np.split(actions, np.searchsorted(lines, np.arange(1, len(pairs))))

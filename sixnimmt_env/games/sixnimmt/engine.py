@@ -279,7 +279,7 @@ def decides(state: Any, seat: int) -> bool:
     """Whether `seat` has a decision to make now."""
     table = state.table
     if table.phase == PICK:
-        return bool(seat < table.num_players and state.picks[seat] == 0)
+        return bool(0 <= seat < table.num_players and state.picks[seat] == 0)
     return bool(table.actor == seat and table.phase != OVER)
 
 

@@ -155,7 +155,7 @@ CARDS: Final = Group(
         Column("can_draft", 1, "lies face up to be drafted"),
         Column("player", MAX_SEATS, "1 + the seat that played it this round, clockwise from the own one; 0 nobody"),
         Column("turn", MAX_HAND, "1 + the turn in which it was played; 0 not yet"),
-        Column("holder", MAX_SEATS, "1 + the seat in whose public hand it is (logic), clockwise from the own one; 0 nobody"),
+        Column("holder", MAX_SEATS, "1 + the seat in whose open hand it is (logic), clockwise from the own one; 0 nobody"),
         Column("row", MAX_ROWS, "1 + the row it lies in; 0 none"),
     ),
 )
@@ -258,7 +258,7 @@ def arrivals(view: Any, notes: Any, low: int, high: int) -> float:
     for seat in range(i64(table.num_players)):
         if seat == view.seat:
             continue
-        if table.deck == LOGIC:
+        if view.open:
             held = size(view.hands[seat])
             share = between(view.hands[seat], low, high) / held if held > 0 else 0.0
         mean += share
@@ -307,7 +307,7 @@ def _chance_lowest(view: Any, card: int, share: float) -> float:
     for seat in range(i64(table.num_players)):
         if seat == view.seat:
             continue
-        if table.deck == LOGIC:
+        if view.open:
             held = size(view.hands[seat])
             share = between(view.hands[seat], 0, card) / held if held > 0 else 0.0
         chance *= 1.0 - share
@@ -525,7 +525,7 @@ def _cards(view: Any, notes: Any, vector: Any) -> None:
         vector[at + _K.own] = 1.0 if has(view.hand, card) else 0.0
         vector[at + _K.seen] = 1.0 if has(table.seen, card) else 0.0
         vector[at + (_K.can_draft if drafting else _K.unseen)] = 1.0 if has(notes.unknown, card) else 0.0
-    if table.deck == LOGIC:
+    if view.open:
         for place in range(players):
             hand = view.hands[(i64(view.seat) + place) % players]
             card = above(hand, 0)

@@ -116,8 +116,11 @@ def table_view(
     own, open_cards, shown = list(hand), list(seen), dict(revealed or {})
     _check_rows(rows)
     table_cards = [card for row in rows for card in row]
-    still_open = [card for card in [*open_cards, *shown.values()] if card not in table_cards]
-    _check_cards([*own, *table_cards, *dict.fromkeys(still_open)], "in the position", rules.highest_card)
+    _check_cards(list(shown.values()), "revealed", rules.highest_card)
+    waiting = [card for card in shown.values() if seat in shown and card >= shown[seat]]  # not yet placed
+    _check_cards([*own, *table_cards, *waiting], "in the position", rules.highest_card)
+    still_open = [card for card in dict.fromkeys([*open_cards, *shown.values()]) if card not in table_cards]
+    _check_cards([*own, *table_cards, *still_open], "in the position", rules.highest_card)
     view = np.zeros(1, dtype=VIEW)
     view["table"] = new_states(rules, 1)["table"]
     view["seat"], view["deciding"] = seat, 1

@@ -42,7 +42,7 @@ def _lines(view: Any) -> Iterator[str]:
     yield ""
     yield from _players(view)
     yield ""
-    if table["deck"] == DECKS.index("logic"):
+    if view["open"]:
         yield from _open_hands(view)
     else:
         yield f"hand of player_{int(view['seat'])}:  {_cards(to_list(view['hand']))}"

@@ -22,10 +22,11 @@ from .state import ACTION_FRONT, ACTION_ROW, DRAFT, OVER, PICK, ROW, TABLE
 VIEW: Final = np.dtype(
     [
         ("table", TABLE),
-        ("hands", np.uint64, (MAX_SEATS, 2)),  # hands that are public (all of them in logic), else empty
+        ("hands", np.uint64, (MAX_SEATS, 2)),  # all hands where they are open (in logic), else empty
         ("hand", np.uint64, (2,)),  # the seat's own hand; a card picked but not yet revealed is still in it
         ("seat", np.uint8),
         ("deciding", np.uint8),  # 1 when the seat has a decision to make now
+        ("open", np.uint8),  # 1 when all hands are open
     ],
     align=True,
 )
@@ -39,13 +40,24 @@ def reveal(states: Any, index: Any, seats: Any, views: Any) -> None:
     their owner's: his view is the same before and after he has committed, but for `deciding`.
     """
     for k in range(len(index)):
-        _reveal(states[index[k]], i64(seats[k]), views[k])
+        _reveal(states[index[k]], i64(seats[k]), False, views[k])
 
 
 @kernel
-def _reveal(state: Any, seat: int, view: Any) -> None:
+def reveal_hands(states: Any, index: Any, seats: Any, views: Any) -> None:
+    """As `reveal`, with all hands open: for spectators, and for critics in training. Never for a seat that decides.
+
+    Picks and the cards to come stay hidden.
+    """
+    for k in range(len(index)):
+        _reveal(states[index[k]], i64(seats[k]), True, views[k])
+
+
+@kernel
+def _reveal(state: Any, seat: int, all_open: bool, view: Any) -> None:
+    open_hands = all_open or state.table.deck == LOGIC
     view.table = state.table
-    open_hands = state.table.deck == LOGIC
+    view.open = 1 if open_hands else 0
     for other in range(MAX_SEATS):
         for word in range(2):
             view.hands[other, word] = state.hands[other, word] if open_hands else np.uint64(0)
@@ -96,7 +108,7 @@ def commit(states: Any, game: int, seat: int, action: int, views: Any, masks: An
     """
     code = engine_commit(states, game, seat, action)
     if code != ILLEGAL:
-        _reveal(states[game], code & NEXT_SEAT, views[0])
+        _reveal(states[game], code & NEXT_SEAT, False, views[0])
         _legal(views[0], masks[0])
     return code
 
@@ -113,7 +125,8 @@ def revealed(table: Any, seat: int) -> int:
 def unseen(view: Any, cards: Any) -> None:
     """Write the set of cards of the deck in play whose place the seat does not know to `cards`, (2,) uint64.
 
-    In logic none are left once the draft is over; during the draft they are the cards still to be taken.
+    In logic none are left once the draft is over; during the draft they are the cards still to be taken. Where hands are open otherwise,
+    they are the cards that stay undealt.
     """
     table = view.table
     fill(cards, i64(table.highest_card))

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sixnimmt_env.games.sixnimmt import Rules, engine, state, view
 from sixnimmt_env.games.sixnimmt.rules import DECKS, MAX_SEATS
 
-KINDS = list(itertools.product(DECKS, (False, True)))
+KINDS: list[tuple[Any, bool]] = list(itertools.product(DECKS, (False, True)))
 VARIANTS = [Rules(num_players=players, deck=deck, professional=professional) for deck, professional in KINDS for players in (2, 3, 5, 10)]
 SMALL = [
     Rules(num_players=3, deck=deck, professional=professional, hand_size=4, num_rows=rows, row_capacity=capacity, rounds=2)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,7 @@ from tests.games.sixnimmt.playing import (
     seats_to_act,
     views_of,
     walk,
+    walk_all_phases,
 )
 
 HEADS_OF = np.zeros(128, dtype=np.int64)
@@ -115,12 +117,14 @@ def check_heads(states: NDArray[np.void]) -> None:
 def test_cards_and_heads_are_conserved(rules: Rules) -> None:
     phases: set[int] = set()
     totals, penalties = np.zeros((12, 10), dtype=int), np.zeros((12, 10), dtype=int)
-    for states in walk(rules, 12, seed=rules.num_players):
+    for states in walk_all_phases(rules, 12, seed=rules.num_players):
         check_cards(rules, states)
         check_hand_sizes(rules, states)
         check_rows(rules, states)
         check_heads(states)
         table = states["table"]
+        if not table["round_index"].any() and not table["turn"].any():  # other games begin
+            totals, penalties = np.zeros_like(totals), np.zeros_like(penalties)
         taken = table["totals"].astype(int) - totals
         same_round = table["penalties"].astype(int) - penalties
         assert (taken >= 0).all()
@@ -198,7 +202,6 @@ def test_other_seats_are_refused_and_change_nothing(phase: int, rules: Rules) ->
                 refused(states, game, seat, action)
 
 
-@pytest.mark.xfail(strict=True, reason="in the pick phase `decides` takes a negative seat for one counted from the end of ten")
 @pytest.mark.parametrize(("seat", "num_players"), [(-1, 10), (-10, 2), (-9, 4)])
 def test_negative_seats_are_refused(seat: int, num_players: int) -> None:
     states = dealt(Rules(num_players=num_players), 1)
@@ -208,7 +211,7 @@ def test_negative_seats_are_refused(seat: int, num_players: int) -> None:
 
 @pytest.mark.parametrize("action", [0, 50, 103, 104, 107, 108, 111, 112, -1, 2**40])
 @pytest.mark.parametrize(("deck", "professional"), KINDS)
-def test_nobody_acts_after_the_end(deck: str, professional: bool, action: int) -> None:
+def test_nobody_acts_after_the_end(deck: Any, professional: bool, action: int) -> None:
     states = in_phase(OVER, 4, Rules(deck=deck, professional=professional))
     before = content(states)
     assert not seats_to_act(states).any()
@@ -396,7 +399,7 @@ def test_the_first_rounds_do_not_tell_the_second() -> None:
 
 # --- copies ------------------------------------------------------------------------------------------------------------
 
-DUPLICATES = {
+DUPLICATES: dict[str, Callable[[NDArray[np.void]], NDArray[np.void]]] = {
     "copy": lambda states: states.copy(),
     "pickle": lambda states: pickle.loads(pickle.dumps(states)),
     "bytes": lambda states: np.frombuffer(bytearray(states.tobytes()), dtype=state.STATE),

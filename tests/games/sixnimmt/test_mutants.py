@@ -156,13 +156,13 @@ MUTANTS = [
     Mutant(
         "all hands are shown",
         "view.py",
-        (("open_hands = state.table.deck == LOGIC", "open_hands = state.table.deck <= LOGIC"),),
+        (("open_hands = all_open or state.table.deck == LOGIC", "open_hands = all_open or state.table.deck <= LOGIC"),),
         **VIEW_ONLY,
     ),
     Mutant(
         "the hands of logic are hidden",
         "view.py",
-        (("open_hands = state.table.deck == LOGIC", "open_hands = state.table.deck > LOGIC"),),
+        (("open_hands = all_open or state.table.deck == LOGIC", "open_hands = state.table.deck > LOGIC"),),
         **VIEW_ONLY,
     ),
     Mutant(

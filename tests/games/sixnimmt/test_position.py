@@ -11,7 +11,7 @@ import pytest
 from sixnimmt_env.core.cards import to_list
 from sixnimmt_env.games.sixnimmt import GAME, IllegalMove, Rules, play_turn, table_view
 from sixnimmt_env.games.sixnimmt.state import ACTION_FRONT, ACTION_ROW, PICK, ROW, SIDE
-from tests.games.sixnimmt.playing import KINDS, in_phase, legal_masks, seats_to_act, views_of, walk
+from tests.games.sixnimmt.playing import KINDS, in_phase, legal_masks, seats_to_act, views_of, walk_all_phases
 
 ROWS = [[3, 12], [37], [55, 57, 58, 60, 61], [98]]
 
@@ -153,14 +153,13 @@ def test_a_table_that_cannot_be_is_refused(name: str) -> None:
     assert passed == before
 
 
-UNNOTICED: dict[str, dict[str, Any]] = {
+UNNOTICED: dict[str, dict[int, int]] = {
     "one card revealed by two": {**TURN, 2: 50},
     "the own card lies in a row already": {**TURN, 0: 10},
     "a card that comes later lies in a row already": {**TURN, 2: 98},
 }
 
 
-@pytest.mark.xfail(strict=True, reason="table_view drops doubles among the revealed cards and the rows before it checks them")
 @pytest.mark.parametrize("name", UNNOTICED)
 def test_revealed_cards_that_cannot_be_are_refused(name: str) -> None:
     with pytest.raises(IllegalMove):
@@ -208,8 +207,10 @@ def test_a_table_while_a_side_is_chosen() -> None:
     assert table["landed"][:3].tolist() == [0, 3, 0]
 
 
-COMPARABLE = ("seen", "totals", "penalties", "rows", "row_len", "row_heads", "phase", "actor", "turn")
-COMPARABLE += ("num_players", "deck", "professional", "hand_size", "num_rows", "highest_card")
+COMPARABLE = (
+    *("seen", "totals", "penalties", "rows", "row_len", "row_heads", "phase", "actor", "turn"),
+    *("num_players", "deck", "professional", "hand_size", "num_rows", "highest_card"),
+)
 
 
 def as_seen_at_the_table(shown: np.void) -> np.void:
@@ -231,9 +232,9 @@ def as_seen_at_the_table(shown: np.void) -> np.void:
 @pytest.mark.parametrize("num_players", [2, 6, 10])
 def test_it_agrees_with_a_running_game(deck: Any, professional: bool, num_players: int) -> None:
     phases: set[int] = set()
-    for states in walk(Rules(num_players=num_players, deck=deck, professional=professional), 12, seed=1):
+    for states in walk_all_phases(Rules(num_players=num_players, deck=deck, professional=professional), 6, seed=1):
         games, seats = np.nonzero(seats_to_act(states))
-        for shown in views_of(states, games, seats)[::3]:
+        for shown in views_of(states, games, seats):
             typed = as_seen_at_the_table(shown)
             for name in COMPARABLE:
                 assert (typed["table"][name] == shown["table"][name]).all(), name
@@ -246,8 +247,7 @@ def test_it_agrees_with_a_running_game(deck: Any, professional: bool, num_player
                 assert typed["table"]["placed"] == shown["table"]["placed"]
                 assert (typed["table"]["order"] == shown["table"]["order"]).all()
             phases.add(phase)
-    assert PICK in phases
-    assert num_players == 2 or len(phases) == 2 + professional
+    assert phases == ({PICK, ROW, SIDE} if professional else {PICK, ROW})
 
 
 @pytest.mark.parametrize("phase", [PICK, ROW, SIDE])
