@@ -18,12 +18,12 @@ for agent in env.agent_iter():
 |---|---|
 | agents | `player_0` ... `player_9`, as many as play |
 | actions | `Discrete(113)` |
-| observation | `Dict(observation=Box(0, 1, (1367,), float32), action_mask=Box(0, 1, (113,), int8))`, the same for 2..10 players and every variant |
+| observation | `Dict(observation=Box(0, 1, (1367,), float32), action_mask=Box(0, 1, (113,), int8))`, whatever is played by however many |
 | rewards | minus the bull heads taken, when they are taken |
 | termination | all agents together, when the match is over; there is no truncation |
 
-Actions: card c is `c - 1` (pick it from the hand, or take it in the draft of "logic"); row r is `104 + r` (take it, or lay at its end); front of
-row r is `108 + r` (professional only); 112 is wait, never legal here.
+Actions: card c is `c - 1` (pick it from the hand, or take it in the draft of "logic"); row r is `104 + r` (take it, or lay at its
+end); front of row r is `108 + r` (professional only); 112 is wait, never legal here.
 
 Version history: v0, first release.
 """

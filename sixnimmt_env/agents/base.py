@@ -48,9 +48,13 @@ class Agent(ABC):
 class HeuristicAgent(Agent):
     """One of the game's rule-based players, by its name in `game.heuristics`."""
 
+    def __init__(self, game: Game, name: str, seed: int = 0) -> None:
+        self._kind = game.heuristics[name].kind
+        super().__init__(game, name, seed)
+
     def _act(self, views: Views) -> NDArray[np.int64]:
         actions = np.empty(len(views), dtype=np.int64)
-        self.game.act(views, self.game.heuristics[self.name].kind, np.uint64(self.seed), actions)
+        self.game.act(views, self._kind, np.uint64(self.seed), actions)
         return actions
 
 
@@ -61,7 +65,7 @@ def as_views(game: Game, views: Views | Sequence[Any]) -> Views:
         return np.ascontiguousarray(views)
     # Each record is looked at: NumPy would make records of plain numbers as well.
     if isinstance(views, Sequence) and all(isinstance(view, np.void) and view.dtype == dtype for view in views):
-        return np.array(views, dtype=dtype)
+        return np.array(list(views), dtype=dtype)  # a tuple would be taken for one record
     raise TypeError(f"agents of {game.name} take views, a (k,) array or a list of records of its view dtype, not {_kind(views, dtype)}")
 
 

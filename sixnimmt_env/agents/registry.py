@@ -37,6 +37,7 @@ def make(spec: str, game: str | Game = "sixnimmt", seed: int = 0) -> Agent:
 
     Raises:
         ValueError: unknown name, an argument that the agent does not take, or a plugin that cannot be loaded; says what there is.
+        Exception: whatever else a plugin raises.
     """
     played = games.get(game) if isinstance(game, str) else game
     name, _, argument = str(spec).partition(":")
@@ -46,7 +47,7 @@ def make(spec: str, game: str | Game = "sixnimmt", seed: int = 0) -> Agent:
         return HeuristicAgent(played, name, seed)
     plugins = _plugins()
     if name in plugins:
-        return _load(plugins[name])(played, argument, seed)
+        return _make(plugins[name], played, argument, seed)
     known = list(dict.fromkeys([*played.heuristics, *plugins]))
     close = difflib.get_close_matches(name, known, n=1)
     hint = f"did you mean {close[0]!r}? " if close else ""
@@ -57,15 +58,17 @@ def _plugins() -> dict[str, EntryPoint]:
     return {entry.name: entry for entry in entry_points(group=GROUP)}
 
 
-def _load(entry: EntryPoint) -> Factory:
-    """The plugin's function; `ValueError`, whatever went wrong in it, so that callers need to know one kind of error."""
+def _make(entry: EntryPoint, game: Game, argument: str, seed: int) -> Agent:
+    """`ValueError` for whatever goes wrong while the plugin is loaded, so that callers need to know one kind of error."""
+    where = f"agent {entry.name!r} cannot be loaded from {entry.value}"
     try:
         factory: Factory = entry.load()
     except Exception as error:
-        raise ValueError(
-            f"agent {entry.name!r} cannot be loaded from {entry.value}: {_first_line(error)}; mend or uninstall the package that brings it"
-        ) from error
-    return factory
+        raise ValueError(f"{where}: {_first_line(error)}; mend or uninstall the package that brings it") from error
+    try:
+        return factory(game, argument, seed)
+    except ImportError as error:  # heavy libraries are imported when an agent is made
+        raise ValueError(f"{where}: {_first_line(error)}; install what it needs") from error
 
 
 def _idea(entry: EntryPoint) -> str:

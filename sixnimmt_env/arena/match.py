@@ -109,7 +109,11 @@ def against_field(
     seed: int = 0,
     progress: Callable[[int], None] | None = None,
 ) -> Strength:
-    """`agent` in one seat against `field` in all others, every deal from every seat; `games` is rounded up to whole deals."""
+    """`agent` in one seat against `field` in all others, every deal from every seat; `games` is rounded up to whole deals.
+
+    Where nothing is dealt (the logic deck), agents without dice play the same game every time: the error is then 0, and more games tell no
+    more.
+    """
     players = rules.num_players
     blocks = max(1, -(-games // players))
     seats = np.tile(np.arange(players), blocks)
@@ -143,7 +147,9 @@ def block_mean(values: NDArray[np.float64] | NDArray[np.int64]) -> tuple[float, 
 
 def _check(rules: Rules, agents: Sequence[Agent], seating: NDArray[np.int64], deals: NDArray[np.int64]) -> None:
     if seating.ndim != 2 or seating.shape[1] != rules.num_players:
-        raise ValueError(f"seating of shape {seating.shape} does not fit: one line a match, one column for each of {rules.num_players} players")
+        raise ValueError(
+            f"seating of shape {seating.shape} does not fit: a line is a match, with an agent for each of {rules.num_players} seats"
+        )
     if deals.shape != seating.shape[:1]:
         raise ValueError(f"deals of shape {deals.shape} do not fit: one number for each of {len(seating)} matches")
     if seating.size and not 0 <= seating.min() <= seating.max() < len(agents):

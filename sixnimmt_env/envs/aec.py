@@ -34,14 +34,15 @@ class AECGameEnv(AECEnv[str, Observation, int]):
 
     Observation: {"observation": (layout.size,) float32 in [0, 1], "action_mask": (num_actions,) int8}; the mask is also in
     `infos[agent]["action_mask"]`, and all 0 for a seat that is not asked. All arrays are fresh and never change later.
-    Action: int in 0..num_actions-1, also as NumPy integer; a bool is none, it would be a mask's entry taken for an action. Reward: minus the cost (bull heads, points) when it arises.
+    Action: int in 0..num_actions-1, NumPy's included; a bool is none, it is more likely a piece of a mask.
+    Reward: minus the cost (bull heads, points) when it arises.
 
     Args:
         game: what is played.
         rules: the variant.
         name: for `metadata["name"]`.
         illegal_action: "raise" `IllegalActionError`; "replace" it by the lowest legal action; "terminate" the match for all, the offender
-            pays `rules.forfeit`, the others nothing. With the last two `infos[agent]["illegal_action"]` is True until the seat's next action.
+            pays `rules.forfeit`, the others nothing. With the last two `infos[agent]["illegal_action"]` is True until the seat acts again.
         render_mode: "ansi" returns the board as text, "human" prints it; both as the seat to act sees it.
 
     Raises:
@@ -108,8 +109,8 @@ class AECGameEnv(AECEnv[str, Observation, int]):
         """Deal a new match.
 
         Args:
-            seed: whole number, 0 to 2**63 - 1: the same seed deals the same cards. None goes on with the stream of the last seed (a fresh one
-                at first): the next game of it.
+            seed: whole number, 0 to 2**63 - 1: the same seed deals the same cards. None goes on with the stream of the last seed
+                (a fresh one at first): the next game of it.
             options: accepted for the convention's sake; none are known, variants are chosen when the environment is made.
 
         Raises:

@@ -101,7 +101,11 @@ BAD_FILES: dict[str, tuple[str | bytes, list[str]]] = {
         "training:\n  games: 8\n  minibatch: 1024\n",
         ["bad.yaml:3: training.minibatch: must be at most games x steps = 8 x 24 = 192, not 1024"],
     ),
-    "minibatch left out": ("seed: 0\ntraining:\n  games: 8\n", ["bad.yaml:2: training.minibatch: must be at most", "not 8192"]),
+    "minibatch that leaves a rest": (
+        "training:\n  games: 8\n  minibatch: 100\n",
+        ["bad.yaml:3: training.minibatch: must divide games x steps = 8 x 24 = 192, not 100: 8 would, for example"],
+    ),
+    "minibatch left out": ("seed: 0\ntraining:\n  games: 8\n", ["bad.yaml:2: training.minibatch: must be at most", "not 4096"]),
     "schedule": ("training:\n  learning_rate: -1\n", ["bad.yaml:2: training.learning_rate=-1: must be a number above 0"]),
     "schedule's end": (
         "training:\n  entropy:\n    end: -1\n",
@@ -226,7 +230,7 @@ def test_defaults_and_the_name_of_the_file(tmp_path: Path) -> None:
     assert config == Config(name="my-run", seed=3)
     assert config.rules == Rules()
     assert config.opponents == {"greedy": 1.0, "random": 1.0}
-    assert config.training.batch == 4096 * 24
+    assert config.training.batch == 2048 * 24
 
 
 def test_whole_file(tmp_path: Path) -> None:
@@ -299,7 +303,7 @@ BAD_OVERRIDES: dict[str, tuple[str, str]] = {
     ),
     "agent with =": ("opponents.mc:rollouts=9=1", "is set with all others: 'opponents={"),
     "agent with a dot": ("opponents.policy:a.b=1", "is set with all others: 'opponents={"),
-    "minibatch": ("training.minibatch=1e6", "--set training.minibatch=1e6: must be at most games x steps = 4096 x 24 = 98304"),
+    "minibatch": ("training.minibatch=1e6", "--set training.minibatch=1e6: must be at most games x steps = 2048 x 24 = 49152"),
 }
 
 
@@ -396,7 +400,7 @@ def configs(draw: st.DrawFn) -> Config:
             "max_minutes": draw(st.none() | st.floats(min_value=1e-300, max_value=1e6)),
             "games": games,
             "steps": steps,
-            "minibatch": draw(st.integers(1, min(games * steps, 10**9))),
+            "minibatch": games * steps // draw(st.sampled_from([n for n in range(1, 9) if games * steps % n == 0])),
             "learning_rate": draw(numbers),
             "entropy": {"start": draw(numbers), "end": draw(numbers)},
             "gae_lambda": draw(numbers),

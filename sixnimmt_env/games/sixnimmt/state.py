@@ -29,6 +29,7 @@ NOBODY: Final = 255
 TABLE: Final = np.dtype(
     [
         ("seen", np.uint64, (2,)),  # set of the cards that have lain open this round
+        ("salt", np.uint64),  # a random number of the match, known to all: agents' dice start from it, lest equal tables repeat a game
         ("totals", np.uint32, (MAX_SEATS,)),  # bull heads of the match, this round's included
         ("rounds", np.uint32),  # rounds of the match; 0 when it goes to a target
         ("target", np.uint32),  # target of the match; 0 when the rounds are fixed

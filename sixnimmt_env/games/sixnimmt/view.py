@@ -152,7 +152,8 @@ def cards_held(table: Any, seat: int) -> int:
 def fingerprint(view: Any) -> Any:
     """A uint64 of what the seat sees in this round: the stream of an agent's dice, the same in whatever batch the view lies."""
     table = view.table
-    word = mix(view.hand[0], view.hand[1])
+    word = mix(table.salt, view.hand[0])
+    word = mix(word, view.hand[1])
     word = mix(word, table.seen[0])
     word = mix(word, table.seen[1])
     small = np.uint64(view.seat) | np.uint64(table.turn) << np.uint64(8) | np.uint64(table.phase) << np.uint64(16)

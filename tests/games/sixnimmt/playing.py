@@ -51,10 +51,10 @@ def seats_to_act(states: NDArray[np.void]) -> NDArray[np.bool_]:
     return (bits[:, None] >> np.arange(MAX_SEATS) & 1).astype(bool)
 
 
-def views_of(states: NDArray[np.void], games: Any, seats: Any) -> NDArray[np.void]:
+def views_of(states: NDArray[np.void], games: Any, seats: Any, reveal: Any = view.reveal) -> NDArray[np.void]:
     """What the seats of the games may know; both (k,)."""
     views = np.zeros(len(games), dtype=view.VIEW)
-    view.reveal(states, np.asarray(games, dtype=np.int64), np.asarray(seats, dtype=np.int64), views)
+    reveal(states, np.asarray(games, dtype=np.int64), np.asarray(seats, dtype=np.int64), views)
     return views
 
 

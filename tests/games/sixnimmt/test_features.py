@@ -12,7 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 from sixnimmt_env.core.cards import to_list
-from sixnimmt_env.games.sixnimmt import GAME, LAYOUT, Rules, state, table_view
+from sixnimmt_env.games.sixnimmt import GAME, LAYOUT, Rules, state, table_view, view
 from sixnimmt_env.games.sixnimmt.features import COMPACT_SIZE
 from sixnimmt_env.games.sixnimmt.state import ACTION_FRONT, ACTION_ROW, DRAFT, PHASES, ROW, SIDE
 from tests.games.sixnimmt.playing import (
@@ -24,6 +24,7 @@ from tests.games.sixnimmt.playing import (
     legal_masks,
     name_of,
     random_actions,
+    views_of,
     walk,
     walk_all_phases,
 )
@@ -49,15 +50,15 @@ def strictly_between(cards: Iterable[int], low: int, high: int) -> list[int]:
 class Slow:
     """What a view says, in lists, and the observation made of it the obvious way."""
 
-    def __init__(self, view: np.void) -> None:
-        table = view["table"]
-        self.table, self.view = table, view
-        self.players, self.seat = int(table["num_players"]), int(view["seat"])
+    def __init__(self, shown: np.void) -> None:
+        table = shown["table"]
+        self.table = table
+        self.players, self.seat = int(table["num_players"]), int(shown["seat"])
         self.phase, self.turn = int(table["phase"]), int(table["turn"])
         self.highest, self.capacity = int(table["highest_card"]), int(table["row_capacity"])
-        self.professional, self.logic = bool(table["professional"]), DECKS[table["deck"]] == "logic"
-        self.hand = to_list(view["hand"])
-        self.public = [to_list(hand) for hand in view["hands"]]
+        self.professional, self.open = bool(table["professional"]), bool(shown["open"])
+        self.hand = to_list(shown["hand"])
+        self.public = [to_list(hand) for hand in shown["hands"]]
         self.seen = to_list(table["seen"])
         known = {*self.hand, *self.seen, *itertools.chain(*self.public)}
         self.unseen = [card for card in range(1, self.highest + 1) if card not in known]
@@ -66,7 +67,7 @@ class Slow:
         self.placing = self.phase in (ROW, SIDE)
         self.shown = table["plays"][self.turn].tolist() if self.placing else [0] * 10
         self.waiting = table["order"][int(table["placed"]) : self.players].tolist() if self.placing else []
-        self.legal = np.flatnonzero(legal_masks(np.array([view]))[0]).tolist()
+        self.legal = np.flatnonzero(legal_masks(np.array([shown]))[0]).tolist()
 
     def seat_at(self, place: int) -> int:
         return (self.seat + place) % self.players
@@ -91,7 +92,7 @@ class Slow:
         """The chance of 0, 1, ... opponents who play between: summed over who does and who does not."""
         shares = []
         for seat in range(self.players):
-            cards = self.public[seat] if self.logic else self.unseen
+            cards = self.public[seat] if self.open else self.unseen
             if seat != self.seat:
                 shares.append(len(strictly_between(cards, low, high)) / len(cards) if cards else 0.0)
         found = [0.0] * (len(shares) + 6)
@@ -217,9 +218,9 @@ class Slow:
         return groups | {"hand": self.hand_(), "cards": self.cards()}
 
 
-def check(view: np.void, vector: NDArray[np.float32]) -> None:
+def check(shown: np.void, vector: NDArray[np.float32]) -> None:
     """Every column of every line; what the slow way does not name is 0."""
-    decoded, expected = LAYOUT.decode(vector), Slow(view).observation()
+    decoded, expected = LAYOUT.decode(vector), Slow(shown).observation()
     assert set(decoded) == set(expected)
     for group, columns in decoded.items():
         assert all(set(wanted) <= set(columns) for wanted in expected[group])
@@ -247,6 +248,14 @@ def test_every_number_is_what_it_says(rules: Rules) -> None:
             check(views[k], vector)
 
 
+@pytest.mark.parametrize("rules", [rules for rules in VARIANTS if rules.deck != "logic"], ids=name_of)
+def test_open_hands_make_certain_numbers(rules: Rules) -> None:
+    """Views of spectators and critics: chances are those of the cards that each really holds, and only the stock is unseen."""
+    for states in walk(rules, 1, seed=6):
+        [shown] = views_of(states, [0], [1], view.reveal_hands)
+        check(shown, encode(np.array([shown]))[0])
+
+
 # --- chances -----------------------------------------------------------------------------------------------------------
 
 
@@ -269,8 +278,8 @@ def small_views(deck: Any, professional: bool) -> NDArray[np.void]:
 def test_chances_are_those_of_all_that_can_be_played(deck: Any, professional: bool) -> None:
     compared = 0
     views = small_views(deck, professional)
-    for view, vector in zip(views, encode(views), strict=True):
-        slow, hand = Slow(view), LAYOUT.decode(vector)["hand"]
+    for shown, vector in zip(views, encode(views), strict=True):
+        slow, hand = Slow(shown), LAYOUT.decode(vector)["hand"]
         others = [seat for seat in range(slow.players) if seat != slow.seat]
         choices = [slow.public[seat] if deck == "logic" else slow.unseen for seat in others]
         for slot, card in enumerate(slow.hand):
@@ -292,8 +301,8 @@ def test_chances_are_those_of_all_that_can_be_played(deck: Any, professional: bo
 def test_a_position_by_hand() -> None:
     """One opponent; the third row is full."""
     rows = [[3, 12], [37], [55, 57, 58, 60, 61], [98]]
-    view = table_view([1, 40, 64], rows, num_players=2, seen=[2], penalties=[5, 0])
-    decoded = LAYOUT.decode(encode(np.array([view]))[0])
+    shown = table_view([1, 40, 64], rows, num_players=2, seen=[2], penalties=[5, 0])
+    decoded = LAYOUT.decode(encode(np.array([shown]))[0])
     context, hand = decoded["context"], decoded["hand"]
     assert (context["unseen"][0], context["turn"][0], context["unseen_below"][0], context["own_below"][0]) == (91, 7, 8, 1)
     assert decoded["ladder"]["last"].tolist() == [12, 37, 61, 98]

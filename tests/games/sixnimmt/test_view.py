@@ -70,6 +70,28 @@ def test_a_view_holds_the_table_and_the_own_hand(rules: Rules) -> None:
         assert (views["deciding"] == seats_to_act(states)[games, seats]).all()
         public = states["hands"][games] if rules.deck == "logic" else 0
         assert (views["hands"] == public).all()
+        assert (views["open"] == (rules.deck == "logic")).all()
+
+
+@pytest.mark.parametrize("rules", VARIANTS, ids=name_of)
+def test_a_spectator_sees_the_hands_and_no_more(rules: Rules) -> None:
+    """Beside the hands all is as in the seat's own view; picks, stock and seed may be any."""
+    rng = np.random.default_rng(0)
+    for states in walk(rules, 2, seed=5):
+        states = half_committed(states, rng)
+        games, seats = np.array(seats_of(states)).T
+        shown = views_of(states, games, seats, view.reveal_hands)
+        assert (shown["hands"] == states["hands"][games]).all()
+        assert (shown["open"] == 1).all()
+        changed = states.copy()
+        changed["seed"], changed["game"] = rng.integers(0, 2**63, size=(2, len(states)))
+        held = members(states["hands"])
+        for game, seat in np.argwhere(states["picks"] > 0):
+            changed["picks"][game, seat] = rng.choice(np.flatnonzero(held[game, seat]))
+        assert same(views_of(changed, games, seats, view.reveal_hands), shown)
+        usual = views_of(states, games, seats)
+        usual["hands"], usual["open"] = states["hands"][games], 1
+        assert same(shown, usual)
 
 
 def other_truth(state_record: np.void, seat: int, rng: np.random.Generator) -> NDArray[np.void]:

@@ -1,0 +1,132 @@
+"""What the seats of the AEC environment see: nothing of what others hold, nor of what they have chosen before all have."""
+
+from __future__ import annotations
+
+import copy
+import random
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+
+from sixnimmt_env.envs.aec import AECGameEnv
+from tests.envs.playing import KINDS, MATCH, ROUND, Options, legal, live, moment, moments, name_of, natural, seat_of, shown, started, walk
+from tests.games.sixnimmt.test_view import other_truth
+
+TABLES: list[Options] = [
+    *({"num_players": n, **kind, **ROUND, "render_mode": "ansi"} for n in (2, 4, 10) for kind in KINDS),
+    *({"num_players": 3, **kind, **MATCH, "render_mode": "ansi"} for kind in KINDS),
+]
+
+
+def step_both(one: AECGameEnv, other: AECGameEnv, rng: random.Random, alike: bool) -> None:
+    """The same seat acts at both tables."""
+    card, other_card = rng.sample(legal(one), 2)
+    one.step(card)
+    other.step(card if alike else other_card)
+
+
+@pytest.mark.parametrize("options", TABLES, ids=name_of)
+def test_a_choice_cannot_be_seen_before_all_have_chosen(options: Options) -> None:
+    """Two tables that differ in one seat's card: all that the later seats can read is bit-identical, up to the reveal."""
+    env, rng, turns = started(7, **options), random.Random(0), 0
+    for _ in walk(env, seed=1):
+        if moment(env) != "pick" or len(legal(env)) < 2:
+            continue
+        turns += 1
+        differing = rng.randrange(options["num_players"] - 1)
+        later = env.possible_agents[differing + 1 :]
+        one, other = copy.deepcopy(env), copy.deepcopy(env)
+        for agent in env.possible_agents:
+            assert one.agent_selection == other.agent_selection == agent
+            assert shown(one, later) == shown(other, later)
+            step_both(one, other, rng, alike=agent != env.possible_agents[differing])
+        assert shown(one, later) != shown(other, later), "the reveal shows it"
+    assert turns >= 9
+
+
+def with_other_truth(env: AECGameEnv, agent: str, rng: np.random.Generator) -> AECGameEnv:
+    """A copy in which everything is another that the agent must not know: hands, stock, picks, seed."""
+    changed = copy.deepcopy(env)
+    changed._states[:] = other_truth(env._states[0], seat_of(agent), rng)
+    changed._viewer = -1  # look again
+    return changed
+
+
+@pytest.mark.parametrize("options", TABLES, ids=name_of)
+def test_what_an_agent_sees_does_not_depend_on_what_is_hidden(options: Options) -> None:
+    rng, differing = np.random.default_rng(0), 0
+    env = started(3, **options)
+    for step, _ in enumerate(walk(env, seed=1)):
+        if step % 3 == 0:
+            for agent in env.possible_agents:
+                changed = with_other_truth(env, agent, rng)
+                assert shown(changed, [agent]) == shown(env, [agent])
+                differing += any(changed._states[field].tobytes() != env._states[field].tobytes() for field in ("hands", "picks"))
+    assert differing > 3, "nothing was hidden"
+
+
+# --- boards for people -------------------------------------------------------------------------------------------------
+
+
+def cards_in(line: str) -> list[int]:
+    """The cards of a line of the board; each is followed by its heads in raised digits."""
+    return [int(number) for number in re.findall(r"(\d+)[⁰¹²³⁴⁵⁶⁷⁸⁹]", line)]
+
+
+def told_rows(told: dict[str, dict[str, Any]]) -> list[list[int]]:
+    columns = [told["rows"][f"card_{slot}"] for slot in range(5)]
+    return [[int(card) for card in cards if card] for cards in zip(*columns, strict=True) if cards[0]]
+
+
+@pytest.mark.parametrize("options", TABLES, ids=name_of)
+def test_the_board_shows_rows_heads_and_the_hand_of_the_seat_to_act(options: Options) -> None:
+    env = started(4, **options)
+    for agent in walk(env):
+        told, lines = natural(env, agent), str(env.render()).splitlines()
+        rows = [cards_in(line.split("|")[1]) for line in lines if line.startswith("  row ") and cards_in(line)]
+        assert rows == told_rows(told)
+        heads = [[int(word) for word in line.split()[1 + (">" in line) :][:2]] for line in lines if re.match(r" [ >] player_", line)]
+        around = [(place - seat_of(agent)) % len(heads) for place in range(len(heads))]
+        assert heads == [[told["seats"]["penalty"][place], told["seats"]["total"][place]] for place in around]
+        hands = {line.split()[2].rstrip(":"): cards_in(line) for line in lines if "hand of" in line}
+        assert hands[agent] == [card for card in told["hand"]["card"].tolist() if card]
+        assert list(hands) == (env.possible_agents if options["deck"] == "logic" else [agent])
+
+
+@pytest.mark.parametrize("options", [table for table in TABLES if table["deck"] != "logic"], ids=name_of)
+def test_the_board_names_no_card_that_the_seat_does_not_know(options: Options) -> None:
+    env = started(4, **options)
+    for agent in walk(env):
+        known = natural(env, agent)["cards"]
+        cards = {card for line in str(env.render()).splitlines() for card in cards_in(line)}
+        assert cards <= {card for card in range(1, 105) if known["own"][card - 1] or known["seen"][card - 1]}
+
+
+def test_the_board_is_rendered_up_to_the_end_and_after() -> None:
+    boards: dict[str, Any] = {}
+    for name, env in moments(num_players=3, render_mode="ansi"):
+        boards.setdefault(name, env.render())
+    assert boards["over"].splitlines()[-1].startswith("over: ")
+    assert boards["empty"] == boards["over"]
+
+
+def test_human_prints_the_board_after_every_action(capsys: pytest.CaptureFixture[str]) -> None:
+    env, other = started(1, render_mode="human"), started(1, render_mode="ansi")
+    assert env.render() is None
+    assert capsys.readouterr().out == f"{other.render()}\n\n"
+    while live(env):
+        action = legal(env)[0]
+        env.step(action)
+        other.step(action)
+        assert capsys.readouterr().out == f"{other.render()}\n\n"
+    assert "wins" in str(other.render()) or "share the win" in str(other.render())
+
+
+def test_nothing_is_rendered_without_a_render_mode(capsys: pytest.CaptureFixture[str]) -> None:
+    env = started()
+    with pytest.raises(ValueError, match=r"needs a render mode: make the environment with render_mode= one of human, ansi"):
+        env.render()
+    env.step(legal(env)[0])
+    assert capsys.readouterr().out == ""
