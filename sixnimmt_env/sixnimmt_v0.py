@@ -23,18 +23,21 @@ for agent in env.agent_iter():
 | termination | all agents together, when the match is over; there is no truncation |
 
 Actions: card c is `c - 1` (pick it from the hand, or take it in the draft of "logic"); row r is `104 + r` (take it, or lay at its
-end); front of row r is `108 + r` (professional only); 112 is wait, never legal here.
+end); front of row r is `108 + r` (professional only); 112 is wait, legal only in the
+parallel form, for a seat that has nothing to decide.
 
 Version history: v0, first release.
 """
 
 from __future__ import annotations
 
-from .envs.aec import AECGameEnv, IllegalAction
+from .envs.aec import AECGameEnv
+from .envs.parallel import ParallelGameEnv
+from .envs.table import IllegalAction
 from .games import sixnimmt
 from .games.sixnimmt.rules import Deck
 
-__all__ = ["env", "raw_env"]
+__all__ = ["env", "parallel_env", "raw_env"]
 
 
 def raw_env(
@@ -45,14 +48,11 @@ def raw_env(
     target: int | None = None,
     exceed_target: bool = False,
     *,
-    hand_size: int = 10,
-    num_rows: int = 4,
-    row_capacity: int = 5,
-    deck_size: int | None = None,
     illegal_action: IllegalAction = "raise",
     render_mode: str | None = None,
+    **sizes: int | None,
 ) -> AECGameEnv:
-    """The AEC environment of 6 nimmt!.
+    """The AEC environment of 6 nimmt!: seats act one after the other, simultaneous choices hidden until all are made.
 
     Args:
         num_players: 2 to 10.
@@ -61,15 +61,36 @@ def raw_env(
         rounds: rounds of the match, 1 by default; None for a match to `target`.
         target: the match ends with the round in which a total reaches it (`rounds=None, target=66`).
         exceed_target: ... exceeds it.
-        hand_size, num_rows, row_capacity, deck_size: smaller games, for study.
         illegal_action: "raise" | "replace" | "terminate", see `envs.aec.AECGameEnv`.
         render_mode: "ansi" | "human" | None.
+        sizes: smaller games, for study: hand_size, num_rows, row_capacity, deck_size, see `games.sixnimmt.rules.Rules`.
 
     Raises:
         ValueError: an impossible variant; the message says what would be possible.
+        TypeError: an unknown option.
     """
-    rules = sixnimmt.Rules(num_players, deck, professional, rounds, target, exceed_target, hand_size, num_rows, row_capacity, deck_size)
+    rules = sixnimmt.Rules(num_players, deck, professional, rounds, target, exceed_target, **sizes)  # type: ignore[arg-type]
     return AECGameEnv(sixnimmt.GAME, rules, "sixnimmt_v0", illegal_action, render_mode)
 
 
 env = raw_env  # the checks of PettingZoo's wrappers are made inside, so there is nothing to wrap
+
+
+def parallel_env(
+    num_players: int = 4,
+    deck: Deck = "standard",
+    professional: bool = False,
+    rounds: int | None = 1,
+    target: int | None = None,
+    exceed_target: bool = False,
+    *,
+    illegal_action: IllegalAction = "raise",
+    render_mode: str | None = None,
+    **sizes: int | None,
+) -> ParallelGameEnv:
+    """The parallel environment of 6 nimmt!: all seats act in every step, and wait where they have nothing to decide.
+
+    Takes the options of `raw_env` and plays the same games from the same seeds.
+    """
+    rules = sixnimmt.Rules(num_players, deck, professional, rounds, target, exceed_target, **sizes)  # type: ignore[arg-type]
+    return ParallelGameEnv(sixnimmt.GAME, rules, "sixnimmt_v0", illegal_action, render_mode)

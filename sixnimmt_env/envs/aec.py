@@ -2,29 +2,17 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Iterable
-from typing import Any, Final, Literal, get_args
+from typing import Any
 
 import numpy as np
-from gymnasium import spaces
-from numpy.typing import NDArray
 from pettingzoo import AECEnv
 
 from ..core.game import FINISHED, ILLEGAL, NEXT_SEAT, SCORED, Game, Rules
-from ..core.seeding import check_seed, fresh_seed
-
-IllegalAction = Literal["raise", "replace", "terminate"]
-RENDER_MODES: Final = ("human", "ansi")
-
-Observation = dict[str, NDArray[Any]]
+from .table import RENDER_MODES, IllegalAction, IllegalActionError, Observation, Table, as_action, complaint
 
 
-class IllegalActionError(ValueError):
-    """An action that is no action of the game, or that the rules do not allow now. The game is as it was before."""
-
-
-class AECGameEnv(AECEnv[str, Observation, int]):
+class AECGameEnv(Table, AECEnv[str, Observation, int]):
     """One game, played seat by seat.
 
     Where several seats decide at once, they are asked one after the other, in order, and nothing of what an earlier one chose can be
@@ -57,32 +45,13 @@ class AECGameEnv(AECEnv[str, Observation, int]):
         illegal_action: IllegalAction = "raise",
         render_mode: str | None = None,
     ) -> None:
-        super().__init__()
-        if illegal_action not in get_args(IllegalAction):
-            raise ValueError(f"illegal_action={illegal_action!r} is unknown: choose one of {', '.join(map(repr, get_args(IllegalAction)))}")
-        if render_mode is not None and render_mode not in RENDER_MODES:
-            raise ValueError(f"render_mode={render_mode!r} is unknown: choose one of {', '.join(map(repr, RENDER_MODES))}, or None")
-        self.metadata = {"name": name, "render_modes": list(RENDER_MODES), "render_fps": 1, "is_parallelizable": False}
-        self.game = game
-        self.rules = rules
-        self.illegal_action = illegal_action
-        self.render_mode = render_mode
-        self.possible_agents = [f"player_{seat}" for seat in range(rules.num_players)]
-        self.agents: list[str] = []
-        self._seats = {agent: seat for seat, agent in enumerate(self.possible_agents)}
-        self.observation_spaces = {agent: self._new_observation_space() for agent in self.possible_agents}
-        self.action_spaces = {agent: spaces.Discrete(game.num_actions) for agent in self.possible_agents}
-        self._seed: int | None = None
-        self._game_number = 0
-        self._states = game.new_states(rules, 1, 0)
-        self._index = np.zeros(1, dtype=np.int64)
+        super().__init__(game, rules, name, illegal_action, render_mode)
         self._seat = np.zeros(1, dtype=np.int64)
         self._view = np.zeros(1, dtype=game.view_dtype)
         self._viewer = 0  # whose view that is
         self._masks = np.zeros((1, game.num_actions), dtype=np.int8)
         self._mask = self._masks[0]  # legal actions of the seat that is asked
         self._no_mask = np.zeros(game.num_actions, dtype=np.int8)
-        self._costs = [0] * rules.num_players
         self._rewards_are_zero = True
         self.infos: dict[str, dict[str, Any]] = {}
 
@@ -90,18 +59,6 @@ class AECGameEnv(AECEnv[str, Observation, int]):
         # Copies and pickles hold two arrays where one was a part of the other.
         self.__dict__.update(state)
         self._mask = self._masks[0]
-
-    def _new_observation_space(self) -> spaces.Dict:
-        mask = spaces.Box(0, 1, (self.game.num_actions,), np.int8)
-        return spaces.Dict({"observation": self.game.layout.space(), "action_mask": mask})
-
-    def observation_space(self, agent: str) -> spaces.Space[Any]:
-        """The same object at every call; equal for all agents, player counts and variants."""
-        return self.observation_spaces[agent]
-
-    def action_space(self, agent: str) -> spaces.Space[Any]:
-        """The same object at every call."""
-        return self.action_spaces[agent]
 
     # --- the course of a game --------------------------------------------------------------------------------------------
 
@@ -116,16 +73,7 @@ class AECGameEnv(AECEnv[str, Observation, int]):
         Raises:
             ValueError: bad seed.
         """
-        if seed is not None:
-            self._seed, self._game_number = check_seed(seed), 0
-        elif self._seed is None:
-            self._seed, self._game_number = fresh_seed(), 0
-        else:
-            self._game_number += 1
-        self._states = self.game.new_states(self.rules, 1, self._seed, self._game_number)
-        self.game.deal(self._states, self._index)
-        self._costs = [0] * self.rules.num_players
-        self.agents = self.possible_agents[:]
+        self._deal(seed)
         self.rewards = dict.fromkeys(self.agents, 0.0)
         self._cumulative_rewards = dict.fromkeys(self.agents, 0.0)
         self._rewards_are_zero = True
@@ -157,7 +105,7 @@ class AECGameEnv(AECEnv[str, Observation, int]):
         info: dict[str, Any] = {"action_mask": self._no_mask.copy()}
         if code == ILLEGAL:
             if self.illegal_action == "raise":
-                raise IllegalActionError(self._complaint(agent, action))
+                raise IllegalActionError(complaint(self.game, agent, action, self._mask))
             if self.illegal_action == "terminate":
                 self._forfeit(agent)
                 return
@@ -224,21 +172,26 @@ class AECGameEnv(AECEnv[str, Observation, int]):
         if self._seed is None:
             raise RuntimeError("there is nothing to render: call reset() before render()")
         self._look(self._seats[self.agent_selection])
-        text = self.game.board(self._view[0])
-        if self.render_mode == "ansi":
-            return text
-        print(text, end="\n\n", flush=True)
-        return None
+        return self._show(self._view[0])
 
-    def close(self) -> None:
-        """Nothing is held open."""
+    def view(self, agent: str) -> np.void:
+        """What `agent` may know now as a view, which the package's agents take: `agents.make("greedy").act([env.view(agent)])`.
+
+        Raises:
+            RuntimeError: the environment was not reset.
+        """
+        if self._seed is None:
+            raise RuntimeError("there is nothing to view: call reset() before view()")
+        self._look(self._seats[agent])
+        view: np.void = self._view[0].copy()
+        return view
 
     # --- parts -----------------------------------------------------------------------------------------------------------
 
     def _commit(self, seat: int, action: Any) -> int:
         """Let `seat` act; ILLEGAL, with nothing changed, for anything that is no legal action."""
-        number = action if type(action) is int else _as_int(action)
-        if number is None or not 0 <= number < self.game.num_actions:
+        number = as_action(self.game, action)
+        if number is None:
             return ILLEGAL
         return self.game.commit(self._states, 0, seat, number, self._view, self._masks)
 
@@ -258,12 +211,9 @@ class AECGameEnv(AECEnv[str, Observation, int]):
         self.infos[agent]["action_mask"] = self._mask.copy()
 
     def _reward(self) -> None:
-        costs = self.game.costs(self._states)[0, : len(self._costs)].tolist()
-        for agent, before, after in zip(self.possible_agents, self._costs, costs, strict=True):
-            reward = float(before - after)
-            self.rewards[agent] = reward
-            self._cumulative_rewards[agent] += reward
-        self._costs = costs
+        for agent, cost in zip(self.possible_agents, self._new_costs(), strict=True):
+            self.rewards[agent] = -float(cost)
+            self._cumulative_rewards[agent] -= cost
         self._rewards_are_zero = False
 
     def _finish(self) -> None:
@@ -278,22 +228,3 @@ class AECGameEnv(AECEnv[str, Observation, int]):
         self.infos = {agent: {"action_mask": self._no_mask.copy()} for agent in self.agents}
         self.infos[offender]["illegal_action"] = True
         self._finish()
-
-    def _complaint(self, agent: str, action: Any) -> str:
-        allowed = [int(a) for a in np.flatnonzero(self._mask)]
-        words = ", ".join(f"{a} ({self.game.action_name(a)})" for a in allowed[:12]) + (", ..." if len(allowed) > 12 else "")
-        number = _as_int(action)
-        what = (
-            f"{action!r} is no action"
-            if number is None or not 0 <= number < self.game.num_actions
-            else f"action {number} ({self.game.action_name(number)}) is illegal"
-        )
-        return f"{what} for {agent} now; legal are {words}. Draw actions with the mask in the observation or in infos."
-
-
-def _as_int(action: Any) -> int | None:
-    """The action as an int, None if it is no whole number; True and False are none."""
-    try:
-        return None if isinstance(action, bool) else operator.index(action)
-    except TypeError:
-        return None

@@ -10,7 +10,7 @@ import pytest
 with warnings.catch_warnings():
     # Its tests make one of its own games the old way.
     warnings.filterwarnings("ignore", "The old environment creation API has been deprecated", DeprecationWarning)
-    from pettingzoo.test import api_test, seed_test
+    from pettingzoo.test import api_test, parallel_api_test, parallel_seed_test, seed_test
     from pettingzoo.test.render_test import render_test
 
 KNOWN = (
@@ -27,4 +27,4 @@ def all_known_warnings(test: Any) -> Any:
     return test
 
 
-__all__ = ["all_known_warnings", "api_test", "render_test", "seed_test"]
+__all__ = ["all_known_warnings", "api_test", "parallel_api_test", "parallel_seed_test", "render_test", "seed_test"]

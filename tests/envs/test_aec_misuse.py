@@ -211,7 +211,7 @@ IMPOSSIBLE: list[tuple[Options, str]] = [
     ({"deck": "logic", "deck_size": 50}, "deck_size=50 is impossible with deck='logic'"),
     ({"illegal_action": "ignore"}, "illegal_action='ignore' is unknown: choose one of 'raise', 'replace', 'terminate'"),
     ({"illegal_action": None}, "illegal_action=None is unknown: choose one of"),
-    ({"render_mode": "rgb_array"}, "render_mode='rgb_array' is unknown: choose one of 'human', 'ansi', or None"),
+    ({"render_mode": "rgb_array"}, "render_mode='rgb_array' is unknown: choose one of 'human', 'ansi', None"),
     ({"render_mode": True}, "render_mode=True is unknown: choose one of"),
     ({"render_mode": ""}, "render_mode='' is unknown: choose one of"),
 ]

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from sixnimmt_env.core import seeding
 from sixnimmt_env.core.game import FINISHED, ILLEGAL, NEXT_SEAT
 from sixnimmt_env.games.sixnimmt import GAME, Rules, engine, state, view
 from sixnimmt_env.games.sixnimmt.state import DRAFT, NUM_ACTIONS, OVER, PICK, ROW, SIDE
@@ -286,3 +287,48 @@ def test_fingerprints_tell_views_apart() -> None:
                 found[content(np.array([record])).tobytes()] = int(view.fingerprint(record))
         assert len(found) > 100
         assert len(set(found.values())) == len(found)
+
+
+# --- salt --------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("deck", "professional"), KINDS)
+def test_a_match_keeps_its_salt_and_no_other_has_it(deck: Any, professional: bool) -> None:
+    rules = Rules(num_players=3, deck=deck, professional=professional, rounds=2)
+    salts = dealt(rules, 50, seed=1)["table"]["salt"]
+    assert len(set(salts.tolist())) == 50
+    assert not np.isin(dealt(rules, 50, seed=2)["table"]["salt"], salts).any()
+    for states in walk(rules, 50, seed=1):
+        assert (states["table"]["salt"] == salts).all()
+        assert (all_views(states)["table"]["salt"] == np.repeat(salts, 3)).all()
+
+
+def test_the_salt_is_in_the_fingerprint() -> None:
+    [shown] = views_of(dealt(Rules(), 1), [0], [2])
+    before = int(view.fingerprint(shown))
+    shown["table"]["salt"] += np.uint64(1)
+    assert int(view.fingerprint(shown)) != before
+
+
+def unmixed(mixed: int, value: int) -> int:
+    """The word that `mix` made `mixed` of with `value`: `mix` hides nothing by itself."""
+    for shift, factor in ((31, seeding._M2), (27, seeding._M1), (30, np.uint64(1))):
+        shifted = mixed
+        for _ in range(3):
+            shifted = mixed ^ (shifted >> shift)
+        mixed = shifted * pow(int(factor), -1, 2**64) % 2**64
+    return (mixed - value - int(seeding._GOLDEN)) * pow(int(seeding._M3), -1, 2**64) % 2**64
+
+
+def test_mixing_can_be_undone() -> None:
+    for word, value in ((0, 0), (1, 2**64 - 1), (2**63 + 5, 17)):
+        assert unmixed(int(seeding.mix(np.uint64(word), np.uint64(value))), value) == word
+
+
+@pytest.mark.xfail(strict=True, reason="the salt is mix(mix(constant, seed), game): turned round, it gives the seed, and that every hand")
+def test_the_salt_does_not_give_the_seed_away() -> None:
+    """Not to somebody who knows how it is made, and the number of the game."""
+    for seed in (7, 123_456_789_012_345_678):
+        for game, salt in enumerate(dealt(Rules(), 3, seed)["table"]["salt"].tolist()):
+            # `unmixed` gives mix(constant, seed), which is one to one with the seed.
+            assert unmixed(salt, game) != int(seeding.mix(engine._SALT, np.uint64(seed)))

@@ -1,0 +1,169 @@
+"""The PettingZoo parallel environment of any `Game`: all seats act in every step."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from pettingzoo import ParallelEnv
+
+from ..core.game import Game, Rules
+from .table import RENDER_MODES, IllegalAction, IllegalActionError, Observation, Table, as_action, complaint
+
+Infos = dict[str, dict[str, Any]]
+
+
+class ParallelGameEnv(Table, ParallelEnv[str, Observation, int]):
+    """One game, played by all seats together.
+
+    Every agent gives an action in every step. A seat that has nothing to decide, while another one chooses a row or drafts a card, has
+    one legal action: wait. All agents end together; `agents` is empty from then on.
+
+    Observation: {"observation": (layout.size,) float32 in [0, 1], "action_mask": (num_actions,) int8}; the mask is also in
+    `infos[agent]["action_mask"]`, and never empty before the end. All arrays are fresh and never change later.
+    Action: int in 0..num_actions-1, NumPy's included; a bool is none.
+    Reward: minus the cost (bull heads, points) that arose in the step.
+
+    Args:
+        game: what is played.
+        rules: the variant.
+        name: for `metadata["name"]`.
+        illegal_action: "raise" `IllegalActionError`; "replace" it by the lowest legal action; "terminate" the match for all, offenders pay
+            `rules.forfeit`, the others nothing. With the last two `infos[agent]["illegal_action"]` is True after such a step.
+        render_mode: "ansi" returns the board as text, "human" prints it; as the first seat sees it that has something to decide.
+
+    Raises:
+        ValueError: unknown `illegal_action` or `render_mode`.
+    """
+
+    def __init__(
+        self,
+        game: Game,
+        rules: Rules,
+        name: str,
+        illegal_action: IllegalAction = "raise",
+        render_mode: str | None = None,
+    ) -> None:
+        super().__init__(game, rules, name, illegal_action, render_mode)
+        players = rules.num_players
+        self._same_game = np.zeros(players, dtype=np.int64)
+        self._everybody = np.arange(players)
+        self._views = np.zeros(players, dtype=game.view_dtype)
+        self._masks = np.zeros((players, game.num_actions), dtype=np.int8)
+        self._chosen = np.zeros((1, game.max_seats), dtype=np.int64)
+        self._illegal = np.zeros(1, dtype=np.uint16)
+
+    def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[dict[str, Observation], Infos]:
+        """Deal a new match; returns observations and infos of all agents.
+
+        Args:
+            seed: whole number, 0 to 2**63 - 1: the same seed deals the same cards, here and in the AEC form. None goes on with the stream
+                of the last seed (a fresh one at first): the next game of it.
+            options: accepted for the convention's sake; none are known.
+
+        Raises:
+            ValueError: bad seed.
+        """
+        self._deal(seed)
+        self._reveal()
+        observations = self._observe()
+        return observations, self._infos()
+
+    def step(self, actions: dict[str, int]) -> tuple[dict[str, Observation], dict[str, float], dict[str, bool], dict[str, bool], Infos]:
+        """Let all agents act; returns observations, rewards, terminations, truncations (all False) and infos of all agents.
+
+        Raises:
+            RuntimeError: the environment was not reset, or the match is over.
+            IllegalActionError: an action is missing, of nobody, or illegal, and `illegal_action="raise"`. Nothing has changed.
+        """
+        if not self.agents:
+            raise RuntimeError("no agent is left to act: call reset() before step()")
+        offenders = self._take(actions)
+        agents = self.agents
+        if offenders and self.illegal_action == "terminate":
+            rewards = {agent: -float(self.rules.forfeit) if agent in offenders else 0.0 for agent in agents}
+            over = True
+            self._masks[:] = 0
+        else:
+            # Waiting seats are not read; those that decide were checked, so nothing is illegal.
+            self.game.step(self._states, self._index, self._chosen, self._illegal)
+            rewards = {agent: -float(cost) for agent, cost in zip(agents, self._new_costs(), strict=True)}
+            over = self._reveal()
+        observations, infos = self._observe(), self._infos()
+        for agent in offenders:
+            infos[agent]["illegal_action"] = True
+        if over:
+            self.agents = []
+        if self.render_mode == "human":
+            self.render()
+        return observations, rewards, dict.fromkeys(agents, over), dict.fromkeys(agents, False), infos
+
+    def render(self) -> str | None:
+        """The board as the first seat sees it that has something to decide: a string for "ansi", printed for "human".
+
+        Raises:
+            ValueError: the environment was made without a render mode.
+            RuntimeError: it was not reset.
+        """
+        if self.render_mode is None:
+            raise ValueError(f"render() needs a render mode: make the environment with render_mode= one of {', '.join(RENDER_MODES)}")
+        if self._seed is None:
+            raise RuntimeError("there is nothing to render: call reset() before render()")
+        return self._show(self._views[int(self._views["deciding"].argmax())])
+
+    def view(self, agent: str) -> np.void:
+        """What `agent` may know now as a view, which the package's agents take: `agents.make("greedy").act([env.view(agent)])`.
+
+        Raises:
+            RuntimeError: the environment was not reset.
+        """
+        if self._seed is None:
+            raise RuntimeError("there is nothing to view: call reset() before view()")
+        view: np.void = self._views[self._seats[agent]].copy()
+        return view
+
+    # --- parts -----------------------------------------------------------------------------------------------------------
+
+    def _take(self, actions: dict[str, int]) -> list[str]:
+        """Write the legal actions to `_chosen`, the lowest legal one in place of an illegal one; returns whose were illegal."""
+        unknown = [agent for agent in actions if agent not in self._seats]
+        missing = [agent for agent in self.agents if agent not in actions]
+        if unknown or missing:
+            raise IllegalActionError(
+                f"actions are needed from {', '.join(self.agents)}"
+                + (f"; missing: {', '.join(missing)}" if missing else "")
+                + (f"; not at this table: {', '.join(map(str, unknown))}" if unknown else "")
+            )
+        offenders = []
+        chosen: NDArray[np.int64] = np.zeros_like(self._chosen)
+        for seat, agent in enumerate(self.agents):
+            number = as_action(self.game, actions[agent])
+            if number is None or not self._masks[seat, number]:
+                if self.illegal_action == "raise":
+                    raise IllegalActionError(complaint(self.game, agent, actions[agent], self._masks[seat]))
+                offenders.append(agent)
+                number = int(self._masks[seat].argmax())
+            chosen[0, seat] = number
+        self._chosen = chosen
+        return offenders
+
+    def _reveal(self) -> bool:
+        """Bring views and masks up to date; returns whether the match is over."""
+        self.game.reveal(self._states, self._same_game, self._everybody, self._views)
+        self.game.legal(self._views, self._masks)
+        deciding = self._views["deciding"] == 1
+        over = not deciding.any()
+        if not over:
+            self._masks[~deciding, self.game.wait] = 1
+        return over
+
+    def _observe(self) -> dict[str, Observation]:
+        vectors = np.empty((len(self._views), self.game.layout.size), dtype=np.float32)
+        self.game.encode(self._views, vectors)
+        masks = self._masks.copy()
+        return {agent: {"observation": vectors[seat], "action_mask": masks[seat]} for seat, agent in enumerate(self.possible_agents)}
+
+    def _infos(self) -> Infos:
+        masks = self._masks.copy()
+        return {agent: {"action_mask": masks[seat]} for seat, agent in enumerate(self.possible_agents)}

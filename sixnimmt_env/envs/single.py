@@ -1,0 +1,145 @@
+"""The Gymnasium environment of any `Game`: one seat against opponents."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import gymnasium
+import numpy as np
+from gymnasium import spaces
+from numpy.typing import NDArray
+
+from ..agents import Agent, make
+from ..core.game import Game, Rules
+from ..core.seeding import check_seed, fresh_seed
+from .seats import Seat, SeatGames
+from .table import RENDER_MODES, IllegalAction, IllegalActionError, Observation, as_action, complaint, observation_space, one_of
+
+Opponents = Sequence[str | Agent]
+
+
+class SeatEnv(gymnasium.Env[Any, Any]):
+    """One seat of one game against agents; a step goes from one of its decisions to the next.
+
+    Observation: {"observation": (layout.size,) float32 in [0, 1], "action_mask": (num_actions,) int8}; the mask is also in
+    `info["action_mask"]`, and as bool from `action_masks()`. All arrays are fresh and never change later.
+    Action: int in 0..num_actions-1. Reward: minus the seat's cost (bull heads, points) since its last decision; the rewards of a match add
+    up to minus its cost. Termination: the match is over; there is no truncation. `info["seat"]` is the seat of this match.
+
+    Args:
+        game: what is played.
+        rules: the variant.
+        opponents: specs ("greedy", "policy:PATH") or agents: one for all other seats, or one each, clockwise from the own seat.
+        seat: the own seat, "random" (drawn for each match) or "rotate".
+        illegal_action: "raise" `IllegalActionError`; "replace" it by the lowest legal action; "terminate" the match at the price of
+            `rules.forfeit`. With the last two `info["illegal_action"]` is True after such a step.
+        render_mode: "ansi" returns the board as text, "human" prints it; both as the own seat sees it.
+
+    Raises:
+        ValueError: an unknown option or agent, or a number of opponents or a seat that does not fit.
+    """
+
+    def __init__(
+        self,
+        game: Game,
+        rules: Rules,
+        opponents: Opponents = ("random",),
+        seat: Seat = "random",
+        illegal_action: IllegalAction = "raise",
+        render_mode: str | None = None,
+    ) -> None:
+        one_of("illegal_action", illegal_action, ("raise", "replace", "terminate"))
+        one_of("render_mode", render_mode, (*RENDER_MODES, None))
+        self.metadata = {"render_modes": list(RENDER_MODES), "render_fps": 1}
+        self.game, self.rules, self.illegal_action, self.render_mode = game, rules, illegal_action, render_mode
+        self.observation_space = observation_space(game)
+        self.action_space = spaces.Discrete(game.num_actions)
+        self._games = SeatGames(game, rules, seated(game, opponents), None, 1, seat)
+        self._seed: int | None = None
+        self._started = False
+        self._over = True
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Observation, dict[str, Any]]:
+        """Deal a new match and play to the seat's first decision.
+
+        Args:
+            seed: whole number, 0 to 2**63 - 1: the same seed deals the same cards, seats and opponents' dice. None goes on with the stream
+                of the last seed (a fresh one at first): the next match of it.
+            options: accepted for the convention's sake; none are known.
+        """
+        super().reset(seed=seed)
+        if seed is not None or self._seed is None:
+            self._seed = fresh_seed() if seed is None else check_seed(seed)
+            self._games.start(np.array([self._seed], dtype=np.uint64), np.zeros(1, dtype=np.uint64))
+        else:
+            self._games.restart(np.zeros(1, dtype=np.int64))
+        self._over = False
+        self._rewarded = 0
+        return self._observe(), self._info()
+
+    def step(self, action: int) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
+        """Carry out `action` and play on to the seat's next decision.
+
+        Raises:
+            RuntimeError: the environment was not reset, or the match is over.
+            IllegalActionError: the action is illegal and `illegal_action="raise"`. Nothing has changed.
+        """
+        if self._over:
+            raise RuntimeError("the match is over, or none has begun: call reset() before step()")
+        mask = self._games.masks[0]
+        number = as_action(self.game, action)
+        illegal = number is None or not mask[number]
+        if illegal and self.illegal_action == "raise":
+            raise IllegalActionError(complaint(self.game, f"seat {self._games.outside[0]}", action, mask))
+        if illegal and self.illegal_action == "terminate":
+            self._games.masks[:] = 0
+            self._over, reward = True, -float(self.rules.forfeit)
+        else:
+            self._games.step(np.array([mask.argmax() if illegal else number], dtype=np.int64))
+            self._over = bool(self._games.over[0])
+            cost = int(self._games.costs[0])
+            reward, self._rewarded = float(self._rewarded - cost), cost
+        info = self._info()
+        if illegal:
+            info["illegal_action"] = True
+        if self.render_mode == "human":
+            self.render()
+        return self._observe(), reward, self._over, False, info
+
+    def action_masks(self) -> NDArray[np.bool_]:
+        """(num_actions,) bool: what is legal now; how sb3-contrib asks for masks."""
+        mask: NDArray[np.bool_] = self._games.masks[0] == 1
+        return mask
+
+    def view(self) -> np.void:
+        """What the seat may know now, as a view that agents take."""
+        view: np.void = self._games.views[0].copy()
+        return view
+
+    def render(self) -> str | None:
+        """The board as the own seat sees it: a string for "ansi", printed for "human"."""
+        if self.render_mode is None:
+            raise ValueError(f"render() needs a render mode: make the environment with render_mode= one of {', '.join(RENDER_MODES)}")
+        if self._seed is None:
+            raise RuntimeError("there is nothing to render: call reset() before render()")
+        text = self.game.board(self._games.views[0])
+        if self.render_mode == "ansi":
+            return text
+        print(text, end="\n\n", flush=True)
+        return None
+
+    def _observe(self) -> Observation:
+        vector = np.empty((1, self.game.layout.size), dtype=np.float32)
+        self.game.encode(self._games.views, vector)
+        return {"observation": vector[0], "action_mask": self._games.masks[0].copy()}
+
+    def _info(self) -> dict[str, Any]:
+        return {"action_mask": self._games.masks[0].copy(), "seat": int(self._games.outside[0])}
+
+
+def seated(game: Game, opponents: Opponents) -> list[Agent]:
+    """The agents of `opponents`; specs are made into agents with dice of their own."""
+    if isinstance(opponents, str):
+        opponents = [opponents]
+    return [make(one, game, seed=number) if isinstance(one, str) else one for number, one in enumerate(opponents)]

@@ -1,0 +1,129 @@
+"""What the environments of one game share: options, spaces, seeds, what a seat sees, and what is said about illegal actions."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any, Final, Literal, get_args
+
+import numpy as np
+from gymnasium import spaces
+from numpy.typing import NDArray
+
+from ..core.game import Game, Rules
+from ..core.seeding import check_seed, fresh_seed
+
+IllegalAction = Literal["raise", "replace", "terminate"]
+RENDER_MODES: Final = ("human", "ansi")
+
+Observation = dict[str, NDArray[Any]]
+
+
+class IllegalActionError(ValueError):
+    """An action that is no action of the game, or that the rules do not allow now. The game is as it was before."""
+
+
+class Table:
+    """One game of `rules`, and the seats around it as agents `player_0`, `player_1`, ...
+
+    Args:
+        game: what is played.
+        rules: the variant.
+        name: for `metadata["name"]`.
+        illegal_action: "raise" | "replace" | "terminate".
+        render_mode: "ansi" | "human" | None.
+
+    Raises:
+        ValueError: unknown `illegal_action` or `render_mode`.
+    """
+
+    def __init__(self, game: Game, rules: Rules, name: str, illegal_action: IllegalAction, render_mode: str | None) -> None:
+        one_of("illegal_action", illegal_action, get_args(IllegalAction))
+        if render_mode is not None:
+            one_of("render_mode", render_mode, (*RENDER_MODES, None))
+        self.metadata = {"name": name, "render_modes": list(RENDER_MODES), "render_fps": 1, "is_parallelizable": False}
+        self.game = game
+        self.rules = rules
+        self.illegal_action = illegal_action
+        self.render_mode = render_mode
+        self.possible_agents = [f"player_{seat}" for seat in range(rules.num_players)]
+        self.agents: list[str] = []
+        self.observation_spaces = {agent: observation_space(game) for agent in self.possible_agents}
+        self.action_spaces = {agent: spaces.Discrete(game.num_actions) for agent in self.possible_agents}
+        self._seats = {agent: seat for seat, agent in enumerate(self.possible_agents)}
+        self._seed: int | None = None
+        self._game_number = 0
+        self._states = game.new_states(rules, 1, 0)
+        self._index = np.zeros(1, dtype=np.int64)
+        self._costs = [0] * rules.num_players
+
+    def observation_space(self, agent: str) -> spaces.Space[Any]:
+        """The same object at every call; equal for all agents, player counts and variants."""
+        return self.observation_spaces[agent]
+
+    def action_space(self, agent: str) -> spaces.Space[Any]:
+        """The same object at every call."""
+        return self.action_spaces[agent]
+
+    def close(self) -> None:
+        """Nothing is held open."""
+
+    def _deal(self, seed: int | None) -> None:
+        """The first game of the stream of `seed`, or the next of the stream that is running. `ValueError` for a bad seed."""
+        if seed is not None:
+            self._seed, self._game_number = check_seed(seed), 0
+        elif self._seed is None:
+            self._seed, self._game_number = fresh_seed(), 0
+        else:
+            self._game_number += 1
+        self._states = self.game.new_states(self.rules, 1, self._seed, self._game_number)
+        self.game.deal(self._states, self._index)
+        self._costs = [0] * self.rules.num_players
+        self.agents = self.possible_agents[:]
+
+    def _new_costs(self) -> list[int]:
+        """What each seat has lost since this was last asked."""
+        costs: list[int] = self.game.costs(self._states)[0, : len(self._costs)].tolist()
+        new = [after - before for before, after in zip(self._costs, costs, strict=True)]
+        self._costs = costs
+        return new
+
+    def _show(self, view: np.void) -> str | None:
+        """The board of `view`: returned for "ansi", printed for "human"."""
+        text = self.game.board(view)
+        if self.render_mode == "ansi":
+            return text
+        print(text, end="\n\n", flush=True)
+        return None
+
+
+def observation_space(game: Game) -> spaces.Dict:
+    """A fresh space of what a seat of `game` observes."""
+    mask = spaces.Box(0, 1, (game.num_actions,), np.int8)
+    return spaces.Dict({"observation": game.layout.space(), "action_mask": mask})
+
+
+def as_action(game: Game, action: Any) -> int | None:
+    """The action as an int, None if it is none of the game's. A bool is none: it is more likely a piece of a mask."""
+    if type(action) is int:
+        number = action
+    else:
+        try:
+            number = -1 if isinstance(action, (bool, np.bool_)) else operator.index(action)
+        except TypeError:
+            return None
+    return number if 0 <= number < game.num_actions else None
+
+
+def one_of(name: str, value: Any, known: tuple[Any, ...]) -> None:
+    """`ValueError` with the choice there is, unless `value` is one of `known`."""
+    if not any(value is one or (type(value) is type(one) and value == one) for one in known):
+        raise ValueError(f"{name}={value!r} is unknown: choose one of {', '.join(map(repr, known))}")
+
+
+def complaint(game: Game, who: str, action: Any, mask: NDArray[np.int8]) -> str:
+    """What is wrong with an illegal `action` of `who`, and what would be legal."""
+    allowed = [int(a) for a in np.flatnonzero(mask)]
+    words = ", ".join(f"{a} ({game.action_name(a)})" for a in allowed[:12]) + (", ..." if len(allowed) > 12 else "")
+    number = as_action(game, action)
+    what = f"{action!r} is no action" if number is None else f"action {number} ({game.action_name(number)}) is illegal"
+    return f"{what} for {who} now; legal are {words}. Draw actions with the mask in the observation or in infos."
