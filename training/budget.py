@@ -29,15 +29,18 @@ class Budget:
         return 0.0 if self._started is None else time.monotonic() - self._started
 
     @property
-    def progress(self) -> float:
-        """Share that is spent, 0 to 1: what the schedules follow."""
-        by_clock = self.seconds / (60.0 * self.minutes) if self.minutes else 0.0
-        return min(1.0, max(self.spent_frames / self.frames, by_clock))
+    def _by_clock(self) -> float:
+        return self.seconds / (60.0 * self.minutes) if self.minutes else 0.0
 
     @property
-    def exhausted(self) -> bool:
-        """Whether a limit is reached."""
-        return self.progress >= 1.0
+    def progress(self) -> float:
+        """Share that is spent, 0 to 1: what the schedules follow."""
+        return min(1.0, max(self.spent_frames / self.frames, self._by_clock))
+
+    @property
+    def out_of_time(self) -> bool:
+        """Whether the minutes are spent."""
+        return self._by_clock >= 1.0
 
     @property
     def seconds_left(self) -> float | None:

@@ -9,8 +9,10 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
+import torch
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
+from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.callbacks import BaseCallback
 
 from .budget import Budget
@@ -49,11 +51,23 @@ class Interrupt:
                 signal.signal(number, handler)
 
 
-class Coach(BaseCallback):
-    """Runs the schedules, ends the training when the budget is spent or the user asks, and writes the figures of each iteration.
+class DivergedError(ValueError):
+    """The training has diverged: the weights are no numbers any more."""
 
-    Figures, in the run's metrics.csv and TensorBoard: rollout/heads (mean bull heads of the learner's matches), rollout/win_share (ties split),
-    rollout/matches, rollout/forced_share (decisions that were none), time/minutes, time/frames_per_second, train/* of stable-baselines3.
+
+def check_weights(model: BaseAlgorithm) -> None:
+    """Raise `DivergedError` if the weights of `model` are no numbers."""
+    if not all(torch.isfinite(parameter).all() for parameter in model.policy.parameters()):
+        raise DivergedError(
+            f"the training diverged before decision {model.num_timesteps:,}: the weights are no numbers any more; "
+            "lower training.learning_rate, or raise training.minibatch"
+        )
+
+
+class Coach(BaseCallback):
+    """Runs the schedules, ends the training when the budget is spent or the user asks, and records the figures of each iteration.
+
+    Its figures are those of `metrics.COLUMNS` that stable-baselines3 does not record by itself.
 
     Args:
         training: the configuration's section.
@@ -89,6 +103,7 @@ class Coach(BaseCallback):
         self._budget.start()
 
     def _on_rollout_start(self) -> None:
+        check_weights(self.model)
         model: Any = self.model
         model.ent_coef = self._training.entropy.at(self._budget.progress)
         if self._budget.seconds >= self._next_checkpoint:
@@ -98,24 +113,24 @@ class Coach(BaseCallback):
     def _on_step(self) -> bool:
         self._budget.spent_frames = self.num_timesteps
         self._display.show(self._budget)
-        # The clock ends the training between iterations: half a rollout would only be thrown away.
-        at_start = self.num_timesteps % self._training.batch == self._training.games
-        return not self._interrupt.asked and not (at_start and self._budget.exhausted)
+        # The clock ends the training between iterations: half a rollout would only be thrown away. The first one is always finished.
+        at_start = self.num_timesteps % self._training.batch == self._training.games and self.num_timesteps > self._training.batch
+        return not self._interrupt.asked and not (at_start and self._budget.out_of_time)
 
     def _on_rollout_end(self) -> None:
         tally = self._env.take_tally()
         frames, seconds = self.num_timesteps, self._budget.seconds
         speed = (frames - self._before[0]) / max(1e-9, seconds - self._before[1])
         self._before = (frames, seconds)
-        heads = tally.cost / tally.matches if tally.matches else float("nan")
-        self.logger.record("rollout/heads", heads)
-        self.logger.record("rollout/win_share", tally.wins / max(1, tally.matches))
         self.logger.record("rollout/matches", tally.matches)
+        if tally.matches:
+            self.logger.record("rollout/heads", tally.cost / tally.matches)
+            self.logger.record("rollout/win_share", tally.wins / tally.matches)
         self.logger.record("rollout/forced_share", tally.forced / max(1, tally.forced + tally.decisions))
         self.logger.record("train/entropy_coefficient", self.model.ent_coef)  # type: ignore[attr-defined]
         self.logger.record("time/minutes", seconds / 60.0)
         self.logger.record("time/frames_per_second", speed)
-        self._display.note(heads, speed)
+        self._display.note(tally.cost / tally.matches if tally.matches else None, speed)
 
 
 class Display:
@@ -123,9 +138,10 @@ class Display:
 
     def __init__(self, console: Console) -> None:
         self._console = console
-        self._heads, self._speed = float("nan"), float("nan")
+        self._heads: float | None = None
+        self._speed: float | None = None
         self._last = 0.0
-        self._bar = Progress(BarColumn(30), TextColumn("{task.description}"), console=console, transient=True)
+        self._bar = Progress(BarColumn(12), TextColumn("{task.description}"), console=console, transient=True)
         self._task = self._bar.add_task("getting ready ...", total=1.0)
 
     @contextmanager
@@ -137,20 +153,31 @@ class Display:
         else:
             yield
 
-    def note(self, heads: float, speed: float) -> None:
-        """Remember the figures of the last iteration."""
-        self._heads, self._speed = heads, speed
+    def note(self, heads: float | None, speed: float) -> None:
+        """Remember the figures of the last iteration; `heads` is None if no match ended in it."""
+        self._heads, self._speed = self._heads if heads is None else heads, speed
 
     def show(self, budget: Budget) -> None:
         """Bring the display up to date."""
         if self._console.is_terminal:
             self._bar.update(self._task, completed=budget.progress, description=self._line(budget))
-        elif time.monotonic() - self._last >= _PLAIN_SECONDS:
+        elif self._speed is not None and time.monotonic() - self._last >= _PLAIN_SECONDS:
             self._last = time.monotonic()
             self._console.print(self._line(budget), highlight=False, soft_wrap=True)
 
     def _line(self, budget: Budget) -> str:
+        """At most 66 characters, so that the bar has room beside it on 80 columns."""
+        parts = [f"{100 * budget.progress:3.0f} %", f"{budget.spent_frames / 1e6:.2f}M decisions"]
+        if self._speed is not None:
+            parts.append(f"{self._speed / 1000:.1f}k/s")
+        if self._heads is not None:
+            parts.append(f"{self._heads:.2f} heads")
         left = budget.seconds_left
-        clock = "" if left is None else f" | {int(left) // 60}:{int(left) % 60:02d} left"
-        figures = "" if self._speed != self._speed else f" | {self._speed / 1000:.1f}k decisions/s | {self._heads:.2f} heads a match"
-        return f"{100 * budget.progress:3.0f} % | {budget.spent_frames / 1e6:.2f}M decisions{figures}{clock}"
+        if left is not None:
+            parts.append(f"{_clock(left)} left")
+        return ", ".join(parts)
+
+
+def _clock(seconds: float) -> str:
+    minutes, rest = divmod(int(seconds), 60)
+    return f"{minutes // 60}:{minutes % 60:02d}:{rest:02d}" if minutes >= 60 else f"{minutes}:{rest:02d}"

@@ -7,24 +7,32 @@ Ctrl-C with everything saved. Modules that take long to import are imported by t
 from __future__ import annotations
 
 import argparse
+import dataclasses
+import errno
+import io
 import json
+import os
+import re
+import shutil
 import sys
+import textwrap
 from collections.abc import Callable, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NoReturn
 
 from sixnimmt_env import __version__, agents
+from sixnimmt_env.core.seeding import MAX_SEED
 from sixnimmt_env.games import sixnimmt
 
 DONE, FAULT, REFUSED, INTERRUPTED = 0, 1, 2, 130
 
 _EPILOG = """\
 first steps:
-  sixnimmt train configs/quickstart.yaml                  learn for some minutes, then evaluate
-  sixnimmt evaluate runs/quickstart --against greedy      how good is it?
-  sixnimmt evaluate greedy --against random --players 6   a rule-based player instead of a learned one
-  sixnimmt agents                                         what can be named as AGENT
+  sixnimmt train configs/quickstart.yaml               learn for some minutes
+  sixnimmt evaluate runs/quickstart --against greedy   how good is it?
+  sixnimmt evaluate greedy --against random            a rule-based player
+  sixnimmt agents                                      what can be an AGENT
 """
 
 
@@ -43,24 +51,30 @@ def _asked() -> Any:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; returns the exit status."""
-    parser = _parser()
-    options = parser.parse_args(arguments)
+    options = _parser().parse_args(arguments)
     try:
         status: int = options.run(options)
-    except Refusal as refusal:
-        print(f"sixnimmt: {refusal}", file=sys.stderr)
-        return REFUSED
-    except OSError as error:
-        print(f"sixnimmt: {_reason(error)}", file=sys.stderr)
-        return REFUSED
+        sys.stdout.flush()
+    except BrokenPipeError:  # whoever reads has seen enough, as in `sixnimmt agents | head -1`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return DONE
+    except (Refusal, OSError) as error:
+        return _refuse(_reason(error))
+    except MemoryError as error:
+        return _refuse(f"not enough memory: {error}; for a training, lower training.games")
     except ModuleNotFoundError as error:
         if (error.name or "").split(".")[0] in ("sixnimmt_env", "training"):
             raise
-        print(f"sixnimmt: {error.name} is not installed: pip install 'sixnimmt-env[train]'", file=sys.stderr)
-        return REFUSED
+        return _refuse(f"{error.name} is not installed: pip install 'sixnimmt-env[train]'")
     except KeyboardInterrupt:
+        print("sixnimmt: stopped", file=sys.stderr)
         return INTERRUPTED
     return status
+
+
+def _refuse(why: str) -> int:
+    print(f"sixnimmt: {why}", file=sys.stderr)
+    return REFUSED
 
 
 def _reason(error: Exception) -> str:
@@ -74,13 +88,13 @@ def _parser() -> argparse.ArgumentParser:
         prog="sixnimmt",
         description="Train, evaluate and measure players of 6 nimmt!.",
         epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=argparse.RawDescriptionHelpFormatter,  # for the epilog; no line is longer than 80 columns
     )
     parser.add_argument("--version", action="version", version=f"sixnimmt {__version__}")
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
 
     def command(name: str, run: Callable[[argparse.Namespace], int], short: str, long: str) -> argparse.ArgumentParser:
-        sub = commands.add_parser(name, help=short, description=long, formatter_class=argparse.RawDescriptionHelpFormatter)
+        sub = commands.add_parser(name, help=short, description=long)
         sub.set_defaults(run=run)
         return sub
 
@@ -92,7 +106,21 @@ def _parser() -> argparse.ArgumentParser:
     train.add_argument("--out", type=Path, metavar="DIR", help="run folder, new or empty (default: runs/NAME, or runs/NAME-2, ...)")
     train.add_argument("--print-config", action="store_true", help="print the complete configuration and stop")
 
-    evaluate = command("evaluate", _evaluate, "measure an agent against others", _EVALUATE)
+    _add_evaluate_options(command("evaluate", _evaluate, "measure an agent against others", _EVALUATE))
+
+    bench = command("bench", _bench, "measure speed beside in-repo baselines", _BENCH)
+    bench.add_argument("names", nargs="*", metavar="NAME", help="benchmarks to run (default: all)")
+    bench.add_argument("--json", type=Path, metavar="FILE", help="write the results as JSON")
+
+    command("agents", _agents, "list what can be named as AGENT", "List what can be named as AGENT, one line each.")
+    rules = command(
+        "rules", _rules, "say the rules in force in words", "Say in words which rules are in force, by default or in a configuration."
+    )
+    rules.add_argument("config", nargs="?", metavar="CONFIG.yaml", type=Path)
+    return parser
+
+
+def _add_evaluate_options(evaluate: argparse.ArgumentParser) -> None:
     evaluate.add_argument("agent", metavar="AGENT", help="a name of `sixnimmt agents`, a run folder or a policy file")
     evaluate.add_argument("--against", required=True, metavar="AGENT[,AGENT...]", help="opponents; one evaluation each")
     evaluate.add_argument("--players", type=int, metavar="N", help="players at the table (default: as trained, else 4)")
@@ -103,18 +131,6 @@ def _parser() -> argparse.ArgumentParser:
     evaluate.add_argument("--rounds", type=int, default=20_000, metavar="N", help="matches against each (default: %(default)s)")
     evaluate.add_argument("--seed", type=int, default=0, metavar="S", help="of the deals and dice (default: %(default)s)")
     evaluate.add_argument("--json", type=Path, metavar="FILE", help="write the results as JSON")
-
-    bench = command("bench", _bench, "measure speed beside in-repo baselines", _BENCH)
-    bench.add_argument("names", nargs="*", metavar="NAME", help="benchmarks to run (default: all)")
-    bench.add_argument("--json", type=Path, metavar="FILE", help="write the results as JSON")
-
-    listing = command("agents", _agents, "list what can be named as AGENT", "List what can be named as AGENT, one line each.")
-    listing.set_defaults(run=_agents)
-    rules = command(
-        "rules", _rules, "say the rules in force in words", "Say in words which rules are in force, by default or in a configuration."
-    )
-    rules.add_argument("config", nargs="?", metavar="CONFIG.yaml", type=Path)
-    return parser
 
 
 _TRAIN = """\
@@ -139,11 +155,12 @@ def _train(options: argparse.Namespace) -> int:
     if options.print_config:
         print(configuration.dump(config), end="")
         return DONE
+    from .callbacks import DivergedError
     from .train import free_folder, train
 
     try:
         run = train(config, options.out or free_folder(config.name))
-    except configuration.ConfigError as error:
+    except (configuration.ConfigError, DivergedError) as error:
         raise Refusal(str(error)) from None
     return INTERRUPTED if run.interrupted else DONE
 
@@ -157,21 +174,40 @@ def _evaluate(options: argparse.Namespace) -> int:
     with _asked():
         if options.rounds < 1:
             raise ValueError(f"--rounds {options.rounds} must be at least 1")
+        if not 0 <= options.seed <= MAX_SEED - 2:  # two more are the players' dice
+            raise ValueError(f"--seed {options.seed} must be a whole number from 0 to {MAX_SEED - 2}")
+        if options.json:
+            _check_writable(options.json)
         agent = _make(options.agent, options.seed + 1)
-        field = [_make(spec, options.seed + 2) for spec in options.against.split(",")]
+        field = [_make(spec, options.seed + 2) for spec in _specs(options.against)]
         rules = _rules_for(agent, options)
     console = Console()
     results = evaluate(agent, rules, field, options.rounds, options.seed, console)
-    show(results, f"{agent.name}, equal deals, every seat, seed {options.seed}", console)
     if options.json:
         write_atomically(options.json, json.dumps(as_json(agent.name, options.seed, results), indent=2) + "\n")
+    show(results, agent.name, console)
     return DONE
+
+
+def _check_writable(path: Path) -> None:
+    """Say before the work begins that its result could not be written."""
+    if path.is_dir():
+        raise OSError(errno.EISDIR, "is a folder; name a file", str(path))
+    if not path.parent.is_dir():
+        raise OSError(errno.ENOENT, f"there is no folder {path.parent}; make it first", str(path))
+    if not os.access(path if path.exists() else path.parent, os.W_OK):
+        raise OSError(errno.EACCES, "may not be written; name another file", str(path))
+
+
+def _specs(text: str) -> list[str]:
+    """The agents in "greedy,name:key=1,other=2,random": a comma before key= goes on with the options of an agent."""
+    return re.split(r",(?!\w+=)", text)
 
 
 def _make(spec: str, seed: int) -> agents.Agent:
     """The agent of that name, or the policy at that path."""
     path = Path(spec)
-    if path.exists() and spec not in agents.names():
+    if spec and spec not in agents.names() and (path.exists() or path.suffix == ".safetensors"):
         spec = f"policy:{spec}"
     return agents.make(spec, seed=seed)
 
@@ -179,11 +215,14 @@ def _make(spec: str, seed: int) -> agents.Agent:
 def _rules_for(agent: agents.Agent, options: argparse.Namespace) -> sixnimmt.Rules:
     """One round of the variant asked for, else of the one that the agent was trained on, else the default."""
     trained = getattr(getattr(agent, "policy", None), "rules", sixnimmt.Rules())
-    return sixnimmt.Rules(
-        num_players=trained.num_players if options.players is None else options.players,
-        deck=options.deck or trained.deck,
-        professional=trained.professional if options.professional is None else options.professional,
-    )
+    asked = {"num_players": options.players, "deck": options.deck, "professional": options.professional}
+    changes = {key: value for key, value in asked.items() if value not in (None, getattr(trained, key))}
+    if changes.keys() & {"num_players", "deck"}:
+        changes["deck_size"] = None  # that of the training may not fit
+    try:
+        return dataclasses.replace(trained, rounds=1, target=None, exceed_target=False, **changes)
+    except ValueError as error:
+        raise ValueError(str(error).replace("num_players=", "--players ")) from None
 
 
 def _bench(options: argparse.Namespace) -> int:
@@ -197,8 +236,9 @@ def _agents(options: argparse.Namespace) -> int:
     known = agents.names()
     width = max(map(len, known))
     for name, idea in known.items():
-        print(f"{name:<{width}}  {idea}")
-    print("\nWhere an AGENT is asked for, the path of a run folder or of a policy file will do as well.")
+        _say(f"{name:<{width}}  {idea}", indent=width + 2)
+    print()
+    _say("Where an AGENT is asked for, the path of a run folder or of a policy file will do as well.")
     return DONE
 
 
@@ -209,10 +249,22 @@ def _rules(options: argparse.Namespace) -> int:
 
         with _asked():
             rules = configuration.load(options.config).rules
-    print(rules.describe())
+    for fact in rules.describe().splitlines():
+        _say(fact)
     return DONE
+
+
+def _say(line: str, indent: int = 0) -> None:
+    """Print `line`, broken to the width of a terminal; whole where the output is none, so that other programs find it in one piece."""
+    if sys.stdout.isatty():
+        width = max(indent + 20, shutil.get_terminal_size().columns)
+        line = textwrap.fill(line, width, subsequent_indent=" " * indent, break_long_words=False, break_on_hyphens=False)
+    print(line)
 
 
 def run() -> NoReturn:
     """The console script."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal without the sign ± shows another one
     sys.exit(main())

@@ -117,7 +117,7 @@ class Training(_Section):
     steps: Annotated[int, whole(1, 10_000)] = 24
     """Decisions collected from each game before the policy is updated; games x steps is one batch."""
     minibatch: Annotated[int, whole(1, 10**9)] = 4096
-    """Decisions in one gradient step; divides games x steps."""
+    """Decisions in one gradient step, at most games x steps."""
     epochs: Annotated[int, whole(1, 100)] = 1
     """How often each batch is used."""
     learning_rate: LearningRate = LearningRate()
@@ -152,9 +152,6 @@ class Training(_Section):
             size = f"games x steps = {self.games} x {self.steps} = {self.batch}"
             problem = f"must be at most {size}, not {self.minibatch}: lower it, or raise games or steps"
             raise FaultsError(Fault(("minibatch",), problem, "key"))
-        if self.batch % self.minibatch:  # a rest of a few decisions would be a gradient step of its own, of noise
-            size = f"games x steps = {self.games} x {self.steps} = {self.batch}"
-            raise FaultsError(Fault(("minibatch",), f"must divide {size}, not {self.minibatch}: {self.games} would, for example", "key"))
         return self
 
 

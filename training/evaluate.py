@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
+from rich import box
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
@@ -27,10 +30,10 @@ def evaluate(agent: Agent, rules: Rules, field: Sequence[Agent], rounds: int, se
     """
     columns = (TextColumn("{task.description}"), BarColumn(30), MofNCompleteColumn(), TimeRemainingColumn())
     results = []
-    with Progress(*columns, console=console, transient=True) as progress:
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
         for opponent in field:
             players = rules.num_players
-            task = progress.add_task(f"against {opponent.name}", total=-(-rounds // players) * players)
+            task = progress.add_task(escape(f"against {opponent.name}"), total=-(-rounds // players) * players)
             results.append(
                 against_field(
                     agent.game,
@@ -46,23 +49,32 @@ def evaluate(agent: Agent, rules: Rules, field: Sequence[Agent], rounds: int, se
     return results
 
 
-def show(results: Sequence[Strength], title: str, console: Console) -> None:
-    """Print the results as a table."""
-    table = Table(title=title, caption="mean ± standard error; fewer heads are better; ties share a win", title_justify="left")
-    for name in ("against", "players", "matches", "heads a match", "share of wins", "fair share", "illegal", "decision"):
-        table.add_column(name, justify="left" if name == "against" else "right")
+def show(results: Sequence[Strength], who: str, console: Console) -> None:
+    """Print the results of `who` as a table that fits into 80 columns."""
+    first = results[0]
+    what = f"{who}: {first.players} players, {first.games:,} matches against each, every deal from every seat"
+    console.print(what, highlight=False, markup=False, soft_wrap=True)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    table.add_column("against", overflow="fold")
+    for name in ("heads a match", "share of wins", "illegal", "a decision"):
+        table.add_column(name, justify="right", no_wrap=True)
     for r in results:
         table.add_row(
-            r.against,
-            str(r.players),
-            f"{r.games:,}",
-            f"{r.mean:.2f} ± {r.se:.2f}",
-            f"{100 * r.win_share:.1f} % ± {100 * r.win_se:.1f}",
-            f"{100 / r.players:.1f} %",
+            escape(r.against),
+            _with_error(r.mean, r.se, 2),
+            _with_error(100 * r.win_share, 100 * r.win_se, 1) + " %",
             str(r.illegal),
-            f"{1e6 * r.seconds_per_decision:.1f} µs",
+            f"{1e6 * r.seconds_per_decision:,.1f} µs",
         )
     console.print(table)
+    fair = f"a fair share of wins is {100 / first.players:.1f} %"
+    console.print(f"mean ± standard error; fewer heads are better; {fair}", style="dim", highlight=False)
+
+
+def _with_error(value: float, error: float, digits: int) -> str:
+    """The error is as wide in every line, so that the columns stand in line; a single deal has none."""
+    spread = f"{error:.{digits}f}" if math.isfinite(error) else "?"
+    return f"{value:.{digits}f} ± {spread:>{digits + 2}}"
 
 
 def as_json(agent: str, seed: int, results: Sequence[Strength]) -> dict[str, Any]:
@@ -76,12 +88,17 @@ def as_json(agent: str, seed: int, results: Sequence[Strength]) -> dict[str, Any
                 "players": r.players,
                 "rounds": r.games,
                 "mean_heads": r.mean,
-                "se": r.se,
+                "se": _finite(r.se),
                 "win_share": r.win_share,
-                "win_share_se": r.win_se,
+                "win_share_se": _finite(r.win_se),
                 "illegal": r.illegal,
                 "seconds_per_decision": r.seconds_per_decision,
             }
             for r in results
         ],
     }
+
+
+def _finite(value: float) -> float | None:
+    """JSON has no nan, which the error of a single deal is."""
+    return value if math.isfinite(value) else None

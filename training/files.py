@@ -25,9 +25,11 @@ def write_atomically(path: str | os.PathLike[str], data: bytes | str) -> None:
     try:
         _write_through(temp, content)
         os.replace(temp, target)
-    except BaseException:
+    except BaseException as error:
         with contextlib.suppress(OSError):
             temp.unlink()
+        if isinstance(error, OSError):
+            error.filename = os.fspath(path)  # not the temporary file, nor nothing, as a full disk has it
         raise
     _flush_folder(target.parent)
 

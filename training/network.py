@@ -2,8 +2,8 @@
 
 It reads observations by the names of their groups and columns, so that one set of weights plays any hand, 2 to 10 players and every
 variant. Every card of the hand goes through the same layers, beside a summary of the table and of the other cards; the result is one
-logit a card. Rows have a scorer of their own, and so have the cards of the draft. Only cards that are held, and rows that may be chosen, are
-worked on: with hands that shrink from ten cards to none this halves the time.
+logit a card. Rows have a scorer of their own, and so have the cards of the draft. Only cards that are held, and rows that may be
+chosen, are worked on: with hands that shrink from ten cards to none this halves the time.
 """
 
 from __future__ import annotations

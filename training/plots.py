@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import io
 from pathlib import Path
 
@@ -11,20 +10,17 @@ import matplotlib
 matplotlib.use("Agg")  # files only: no window is ever opened
 import matplotlib.pyplot as plt
 
+from . import metrics
 from .files import write_atomically
 
 
-def read_metrics(path: Path) -> dict[str, list[float]]:
-    """The columns of a run's metrics.csv; empty cells are nan."""
-    with path.open(newline="", encoding="utf-8") as file:
-        rows = list(csv.DictReader(file))
-    return {key: [float(row[key] or "nan") for row in rows] for key in (rows[0] if rows else ())}
+def learning_curve(table: Path, picture: Path, title: str) -> None:
+    """Draw mean bull heads over minutes, with the share of wins, from a run's metrics.csv to `picture` (PNG).
 
-
-def learning_curve(metrics: Path, picture: Path, title: str) -> None:
-    """Draw mean bull heads over minutes, with the share of wins, to `picture` (PNG). Draws nothing before the first iteration is logged."""
-    columns = read_metrics(metrics) if metrics.exists() else {}
-    if not columns.get("rollout/heads"):
+    Draws nothing before the first row is there.
+    """
+    columns = metrics.read(table)
+    if not columns:
         return
     minutes = columns["time/minutes"]
     figure, axes = plt.subplots(figsize=(8, 4.5), dpi=120)

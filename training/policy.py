@@ -2,13 +2,18 @@
 
 `policy.safetensors` holds the weights and nothing else; `policy.json` beside it says what they are: game, layout version, rules, network,
 how they were trained, and the checksum of the weights. Nothing in either file is ever run.
+
+Two files cannot be replaced at the same instant. So the new description is written first and carries the old one with it until the new
+weights are there: whichever step fails, the checksum tells which of the two the weights belong to, and the pair can be loaded.
 """
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
-from dataclasses import asdict, dataclass
+import os
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +33,7 @@ from .network import Scorer, Shape
 FORMAT = "sixnimmt_env policy"
 VERSION = 1
 STEM = "policy"
-_MAX_BYTES = 64 * 2**20  # of weights: a hundred times what ours need
+_MAX_ABOUT, _MAX_WEIGHTS = 2**20, 64 * 2**20  # bytes: a hundred times what ours need
 _BATCH = 8192  # observations a forward pass: larger ones only cost memory
 
 
@@ -71,18 +76,24 @@ class LearnedAgent(Agent):
             self.game.encode(part, observations)
             with torch.inference_mode():
                 logits, _ = self.policy.network(torch.from_numpy(observations))
-            best = np.where(masks, logits.numpy(), -np.inf).argmax(axis=1)
+            # Weights that are finite can still overflow: such logits must not tie with the masked ones.
+            best = np.where(masks, np.nan_to_num(logits.numpy()), -np.inf).argmax(axis=1)
             actions[start : start + len(part)][deciding] = best[deciding]
         return actions
 
 
 def save(folder: Path, network: Scorer, game: Game, rules: Rules, training: dict[str, Any], stem: str = STEM) -> Path:
-    """Write `network` to `folder`/`stem`.safetensors and .json, each atomically; returns the path of the weights.
+    """Write `network` to `folder`/`stem`.safetensors and .json; returns the path of the weights.
 
     Raises:
-        OSError: a file cannot be written; what was there before is still there.
+        PolicyError: the weights are no numbers.
+        OSError: a file cannot be written; the policy that was there before can still be loaded, and where there was none, there is none.
     """
-    weights = safetensors.torch.save({name: tensor.detach().cpu().contiguous() for name, tensor in network.state_dict().items()})
+    folder.mkdir(parents=True, exist_ok=True)
+    path, about_path = folder / f"{stem}.safetensors", folder / f"{stem}.json"
+    tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in network.state_dict().items()}
+    _check_finite(tensors, path)
+    weights = safetensors.torch.save(tensors)
     about = {
         "format": FORMAT,
         "version": VERSION,
@@ -91,13 +102,33 @@ def save(folder: Path, network: Scorer, game: Game, rules: Rules, training: dict
         "rules": asdict(rules),  # type: ignore[call-overload]
         "network": network.shape.as_dict(),
         "training": training,
-        "weights": {"file": f"{stem}.safetensors", "bytes": len(weights), "sha256": hashlib.sha256(weights).hexdigest()},
+        "weights": {"bytes": len(weights), "sha256": hashlib.sha256(weights).hexdigest()},
     }
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"{stem}.safetensors"
-    write_atomically(path, weights)
-    write_atomically(folder / f"{stem}.json", json.dumps(about, indent=2) + "\n")
+    old = _present(about_path, path)
+    write_atomically(about_path, _json(about if old is None else {**about, "replaces": old}))
+    try:
+        write_atomically(path, weights)
+    except BaseException:
+        if old is None:
+            about_path.unlink(missing_ok=True)
+        raise
+    if old is not None:
+        with contextlib.suppress(OSError):  # the pair is complete: the old description is only in the way
+            write_atomically(about_path, _json(about))
     return path
+
+
+def _json(about: dict[str, Any]) -> str:
+    return json.dumps(about, indent=2) + "\n"
+
+
+def _present(about_path: Path, weights_path: Path) -> dict[str, Any] | None:
+    """The description of the pair that is there now; None if there is none, or a damaged one."""
+    try:
+        about = _read_about(about_path)
+        return _description(about, _read(weights_path, _MAX_WEIGHTS))
+    except PolicyError:
+        return None
 
 
 def load(path: str | Path) -> LearnedAgent:
@@ -116,57 +147,83 @@ def read(path: str | Path) -> Policy:
     """The policy at `path`, see `load`."""
     about_path, weights_path = _files(Path(path))
     about = _read_about(about_path)
-    game = _check_about(about, about_path)
-    weights = _read_weights(weights_path, about, about_path)
+    weights = _read(weights_path, _MAX_WEIGHTS)
+    found = _description(about, weights)
+    if found is None:
+        size = about["weights"].get("bytes")
+        lengths = f"{len(weights)} of {size} bytes" if len(weights) != size else "its checksum differs"
+        raise PolicyError(f"{weights_path}: damaged, or not the weights that {about_path.name} describes ({lengths})")
+    game = _check_about(found, about_path)
     try:
-        rules = game.rules(**about["rules"])
-        shape = Shape(**{key: value for key, value in about["network"].items() if key != "kind"})
-        _check_shape(shape)
-        network = Scorer(shape)
-    except (TypeError, ValueError) as error:
+        rules = game.rules(**_known(found["rules"], "rules", [field.name for field in fields(game.rules)]))  # type: ignore[arg-type]
+        shape = _shape(found["network"])
+    except ValueError as error:
         raise PolicyError(f"{about_path}: {error}") from None
-    try:
-        network.load_state_dict(safetensors.torch.load(weights))
-    except (RuntimeError, safetensors.SafetensorError) as error:
-        raise PolicyError(f"{weights_path}: the weights do not fit the network of {about_path.name}: {error}") from None
-    if not all(torch.isfinite(tensor).all() for tensor in network.state_dict().values()):
-        raise PolicyError(f"{weights_path}: holds weights that are no numbers; the training must have diverged")
-    return Policy(game, rules, network.eval(), about["training"])
+    return Policy(game, rules, _network(shape, weights, weights_path).eval(), found["training"])
 
 
 def _files(path: Path) -> tuple[Path, Path]:
-    if path.is_dir():
-        path = path / STEM
-    stem = path.with_suffix("") if path.suffix in (".safetensors", ".json") else path
-    about, weights = stem.with_name(stem.name + ".json"), stem.with_name(stem.name + ".safetensors")
-    for file in (about, weights):
-        if not file.is_file():
-            raise PolicyError(
-                f"{file}: no such file; a policy is a .safetensors and a .json file of the same name, as `sixnimmt train` saves"
-            )
+    try:
+        if path.is_dir():
+            path = path / STEM
+        stem = path.with_suffix("") if path.suffix in (".safetensors", ".json") else path
+        about, weights = stem.with_name(stem.name + ".json"), stem.with_name(stem.name + ".safetensors")
+        missing = [file for file in (about, weights) if not file.is_file()]
+    except (OSError, ValueError) as error:  # a path too long, or one that may not be looked at
+        raise PolicyError(f"{path}: cannot be read: {_reason(error)}") from None
+    for file in missing:
+        problem = "is no plain file" if os.path.lexists(file) else "does not exist"
+        raise PolicyError(f"{file}: {problem}; a policy is a .safetensors and a .json file of the same name, as `sixnimmt train` saves")
     return about, weights
 
 
-def _read_about(path: Path) -> dict[str, Any]:
+def _read(path: Path, most: int) -> bytes:
+    """The content of `path`, which may be at most `most` bytes."""
     try:
-        if path.stat().st_size > 2**20:
-            raise PolicyError(f"{path}: over 1 MiB, which is no description of a policy")
-        about = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
-        if isinstance(error, PolicyError):
-            raise
-        raise PolicyError(f"{path}: cannot be read: {error}") from None
+        with path.open("rb") as file:
+            content = file.read(most + 1)
+    except OSError as error:
+        raise PolicyError(f"{path}: cannot be read: {_reason(error)}") from None
+    if len(content) > most:
+        raise PolicyError(f"{path}: is larger than {most >> 20} MiB, which no policy of ours is")
+    return content
+
+
+def _reason(error: Exception) -> str:
+    return (isinstance(error, OSError) and error.strerror) or str(error)
+
+
+def _read_about(path: Path) -> dict[str, Any]:
+    """The description in `path`, checked as far as it takes to find the weights it belongs to."""
+    try:
+        about = json.loads(_read(path, _MAX_ABOUT))
+    except PolicyError:
+        raise
+    except RecursionError:
+        raise PolicyError(f"{path}: is nested too deeply to be the description of a policy") from None
+    except ValueError as error:
+        raise PolicyError(f"{path}: is no JSON: {error}") from None
     if not isinstance(about, dict) or about.get("format") != FORMAT:
         raise PolicyError(f'{path}: is not the description of a policy (its "format" would be "{FORMAT}")')
+    if type(about.get("version")) is not int or about["version"] != VERSION:
+        raise PolicyError(f"{path}: is version {about.get('version')!r} of the format, this program reads version {VERSION}")
+    if not isinstance(about.get("weights"), dict):
+        raise PolicyError(f"{path}: 'weights' is missing or no dict")
     return about
 
 
+def _description(about: dict[str, Any], weights: bytes) -> dict[str, Any] | None:
+    """What is said about `weights`, by `about` or by the description that it replaces; None if neither is theirs."""
+    checksum = hashlib.sha256(weights).hexdigest()
+    for candidate in (about, about.get("replaces")):
+        if isinstance(candidate, dict) and isinstance(candidate.get("weights"), dict) and candidate["weights"].get("sha256") == checksum:
+            return {key: value for key, value in candidate.items() if key != "replaces"}
+    return None
+
+
 def _check_about(about: dict[str, Any], path: Path) -> Game:
-    if about.get("version") != VERSION:
-        raise PolicyError(f"{path}: is version {about.get('version')!r} of the format, this program reads version {VERSION}")
-    kinds = {"game": str, "layout": int, "rules": dict, "network": dict, "training": dict, "weights": dict}
-    for key, kind in kinds.items():
-        if not isinstance(about.get(key), kind):
+    for key, kind in {"game": str, "layout": int, "rules": dict, "network": dict, "training": dict}.items():
+        if type(about.get(key)) is not kind:
             raise PolicyError(f"{path}: {key!r} is missing or no {kind.__name__}")
     try:
         game = games.get(about["game"])
@@ -177,26 +234,55 @@ def _check_about(about: dict[str, Any], path: Path) -> Game:
             f"{path}: was trained on observation layout {about['layout']} of {game.name}, this program has layout {game.layout.version}: "
             "train it again, or use the version of sixnimmt_env that it was trained with"
         )
-    if about["network"].get("kind") != "scorer":
-        raise PolicyError(f"{path}: network kind {about['network'].get('kind')!r} is unknown: this program knows 'scorer'")
     return game
 
 
-def _check_shape(shape: Shape) -> None:
-    for name, value, high in (("hidden", shape.hidden, 4096), ("layers", shape.layers, 16)):
-        if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= high:
-            raise ValueError(f"network {name}={value!r} must be a whole number from 1 to {high}")
-    if not isinstance(shape.draft, bool):
-        raise ValueError(f"network draft={shape.draft!r} must be true or false")
+def _shape(network: dict[str, Any]) -> Shape:
+    """The size that a description gives; `ValueError` for what cannot be one."""
+    if network.get("kind") != "scorer":
+        raise ValueError(f"network kind {network.get('kind')!r} is unknown: this program knows 'scorer'")
+    names = [field.name for field in fields(Shape)]
+    sizes = {key: value for key, value in _known(network, "network", ["kind", *names]).items() if key != "kind"}
+    if missing := [name for name in names if name not in sizes]:
+        raise ValueError(f"network {', '.join(missing)}: missing")
+    for name, high in (("hidden", 4096), ("layers", 16)):
+        if type(sizes[name]) is not int or not 1 <= sizes[name] <= high:
+            raise ValueError(f"network {name}={sizes[name]!r} must be a whole number from 1 to {high}")
+    if type(sizes["draft"]) is not bool:
+        raise ValueError(f"network draft={sizes['draft']!r} must be true or false")
+    return Shape(**sizes)
 
 
-def _read_weights(path: Path, about: dict[str, Any], about_path: Path) -> bytes:
+def _known(values: dict[str, Any], what: str, names: list[str]) -> dict[str, Any]:
+    """`values`, which may have no key beside `names`. Keys are quoted: a stranger's may hold what a terminal obeys."""
+    if unknown := [key for key in values if key not in names]:
+        raise ValueError(f"{what} {unknown[0]!r} is unknown: there are {', '.join(names)}")
+    return values
+
+
+def _network(shape: Shape, weights: bytes, path: Path) -> Scorer:
+    """A network of `shape` with the `weights` read from `path`."""
     try:
-        if path.stat().st_size > _MAX_BYTES:
-            raise PolicyError(f"{path}: over {_MAX_BYTES >> 20} MiB, which is no policy of ours")
-        weights = path.read_bytes()
-    except OSError as error:
-        raise PolicyError(f"{path}: cannot be read: {error}") from None
-    if hashlib.sha256(weights).hexdigest() != about["weights"].get("sha256"):
-        raise PolicyError(f"{path}: damaged, or not the weights that {about_path.name} describes (its checksum differs)")
-    return weights
+        tensors = safetensors.torch.load(weights)
+    except Exception as error:  # whatever a reader of other people's bytes may raise
+        raise PolicyError(f"{path}: is no safetensors file: {error}") from None
+    with torch.device("meta"):  # only names and sizes: a network as large as a stranger says is not worth filling with numbers
+        network = Scorer(shape)
+    wanted, found = _contents(network.state_dict()), _contents(tensors)
+    for name in sorted(wanted.keys() | found.keys()):
+        if wanted.get(name) != found.get(name):
+            raise PolicyError(
+                f"{path}: {name!r} is {found.get(name, 'missing')}, the network that its description names has {wanted.get(name, 'none')}"
+            )
+    _check_finite(tensors, path)
+    network.load_state_dict(tensors, assign=True)
+    return network
+
+
+def _contents(tensors: dict[str, torch.Tensor]) -> dict[str, str]:
+    return {name: f"{str(tensor.dtype).removeprefix('torch.')}{list(tensor.shape)}" for name, tensor in tensors.items()}
+
+
+def _check_finite(tensors: dict[str, torch.Tensor], path: Path) -> None:
+    if not all(torch.isfinite(tensor).all() for tensor in tensors.values()):
+        raise PolicyError(f"{path}: the weights are no numbers: the training has diverged")

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import torch
 from sb3_contrib import MaskablePPO
-from sb3_contrib.common.maskable.buffers import MaskableRolloutBuffer
+from sb3_contrib.common.maskable.buffers import MaskableRolloutBuffer, MaskableRolloutBufferSamples
 from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
 from stable_baselines3.common.torch_layers import FlattenExtractor
+from stable_baselines3.common.utils import set_random_seed
 from torch import Tensor, nn
 
 from .budget import Budget
@@ -16,16 +20,29 @@ from .config import Config
 from .network import Scorer, Shape
 from .vec_env import MatchVecEnv
 
-
 _MASKED = -1e8  # as sb3-contrib's; its exponential is 0 exactly
 
 
 class StepMajorBuffer(MaskableRolloutBuffer):
-    """A rollout buffer that lists its samples step by step instead of game by game: they are shuffled anyway, and nothing is transposed."""
+    """A rollout buffer that lists its samples step by step instead of game by game: they are shuffled anyway, and nothing is transposed.
+
+    Minibatches differ by one sample at most, and none has a single one: the advantages of a minibatch are divided by their deviation, and
+    that of one number is nan, which would end up in the weights.
+    """
 
     @staticmethod
     def swap_and_flatten(arr: Any) -> Any:
         return arr.reshape(arr.shape[0] * arr.shape[1], *(arr.shape[2:] or (1,)))
+
+    def get(self, batch_size: int | None = None) -> Iterator[MaskableRolloutBufferSamples]:  # type: ignore[override]
+        if not self.generator_ready:
+            for name in ("observations", "actions", "values", "log_probs", "advantages", "returns", "action_masks"):
+                setattr(self, name, self.swap_and_flatten(getattr(self, name)))
+            self.generator_ready = True
+        total = self.buffer_size * self.n_envs
+        parts = min(-(-total // (batch_size or total)), max(1, total // 2))
+        for part in np.array_split(np.random.permutation(total), parts):  # noqa: NPY002 - stable-baselines3 seeds this generator
+            yield self._get_samples(part)
 
 
 class ScorerPolicy(MaskableActorCriticPolicy):
@@ -61,7 +78,8 @@ class ScorerPolicy(MaskableActorCriticPolicy):
     def forward(self, obs: Tensor, deterministic: bool = False, action_masks: Any = None) -> tuple[Tensor, Tensor, Tensor]:
         """Actions, values and log-probabilities, as the parent's; sampled by the Gumbel trick instead of a cumulated distribution."""
         logs, values = self._log_probabilities(obs, action_masks)
-        scores = logs if deterministic else logs - torch.empty_like(logs).exponential_().log_()
+        # The clamp keeps a draw of exactly 0 from giving a masked action an infinite score.
+        scores = logs if deterministic else logs - torch.empty_like(logs).exponential_().clamp_(min=1e-30).log_()
         actions = scores.argmax(dim=1)
         return actions, values, logs.gather(1, actions[:, None])[:, 0]
 
@@ -96,10 +114,23 @@ class _TwoHeads(nn.Module):
         return self(observations)[1]
 
 
+def check(config: Config) -> None:
+    """Raise `ConfigError` for what only shows when the learner is built."""
+    training = config.training
+    if training.batch < 2:
+        raise config.fault(("training", "steps"), "must be at least 2 with training.games=1: nothing can be learned from a single decision")
+    try:
+        torch.empty(1, device=training.device)
+    except (RuntimeError, AssertionError) as error:
+        reason = re.split(r"\.?\s*\n|\.\s", str(error))[0]  # the first sentence; the rest is about torch's insides
+        raise config.fault(("training", "device"), f"{training.device} is not there ({reason}); use cpu") from None
+
+
 def build(config: Config, env: MatchVecEnv, budget: Budget) -> MaskablePPO:
     """The learner of `config`. Its learning rate follows `budget`; the entropy coefficient is the callback's to set."""
     training = config.training
     torch.set_num_threads(training.threads)
+    set_random_seed(config.seed % 2**32)  # NumPy's old generator takes no more; the environment has the whole seed already
     return MaskablePPO(
         ScorerPolicy,
         env,
@@ -115,6 +146,5 @@ def build(config: Config, env: MatchVecEnv, budget: Budget) -> MaskablePPO:
         max_grad_norm=training.max_grad_norm,
         rollout_buffer_class=StepMajorBuffer,
         policy_kwargs={"shape": env.shape},
-        seed=config.seed,
         device=training.device,
     )

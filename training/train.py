@@ -6,30 +6,35 @@ learning_curve.png and evaluation.json.
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console
-from stable_baselines3.common.logger import CSVOutputFormat, KVWriter, Logger, TensorBoardOutputFormat
+from sb3_contrib import MaskablePPO
+from stable_baselines3.common.logger import KVWriter, Logger, TensorBoardOutputFormat
 
 from sixnimmt_env import agents, games
 from sixnimmt_env.agents import Agent
 from sixnimmt_env.arena import Strength
+from sixnimmt_env.core.seeding import MAX_SEED
+from sixnimmt_env.envs.seats import NoChoiceError
 
 from . import config as configuration
 from . import policy, ppo
 from .budget import Budget
-from .callbacks import Coach, Display, Interrupt
+from .callbacks import Coach, Display, DivergedError, Interrupt, check_weights
 from .config import Config, ConfigError
 from .evaluate import as_json, evaluate, show
 from .files import write_atomically
+from .metrics import Metrics
 from .network import Shape
 from .plots import learning_curve
 from .vec_env import MatchVecEnv
+from .yaml_reader import KeyPath
 
 
 @dataclass(frozen=True)
@@ -55,74 +60,99 @@ def train(config: Config, folder: Path, console: Console | None = None) -> Run:
     """Train what `config` describes, into `folder`, which must be new or empty.
 
     Raises:
-        ConfigError: an agent is unknown, or the folder is in use or cannot be written.
+        ConfigError: an agent is unknown, the variant leaves nothing to learn, or the folder is in use or cannot be written.
+        DivergedError: the weights are no numbers any more; the checkpoints are those from before.
         OSError: the disk fills up or fails. What was saved before is intact.
     """
     console = console or Console()
-    opponents = _opponents(config)
-    field = [_agent(config, spec, ("evaluation", "against"), config.evaluation.seed + 2) for spec in config.evaluation.against]
+    opponents, field = _players(config)
+    ppo.check(config)
+    _try_out(config, opponents)
     _prepare(folder, config)
-    game = games.get(config.game)
-    shape = Shape(config.network.hidden, config.network.layers, draft=config.rules.deck == "logic")
-    env = MatchVecEnv(game, config.rules, opponents, config.training.games, shape, config.seed, config.training.reward_scale)
+    env = _environment(config, opponents, config.training.games)
     budget = Budget(config.training.frames, config.training.max_minutes)
-    model = ppo.build(config, env, budget)
-    logger = Logger(str(folder), _writers(folder, config))
-    model.set_logger(logger)
-    run = _Saver(config, folder, model, budget)
-    interrupt, display = Interrupt(), Display(console)
-    coach = Coach(config.training, budget, interrupt, display, run.checkpoint, config.output.checkpoint_minutes)
-    names = ", ".join(f"{agent.name} x{weight:g}" for agent, weight in opponents)
-    console.print(f"Training [bold]{config.name}[/] against {names}; everything goes to {folder}", highlight=False, soft_wrap=True)
+    saver = _Saver(config, folder, ppo.build(config, env, budget), budget, console)
+    _say(console, f"Training {config.name} against {_mixture(config)}; everything goes to {folder}")
+    interrupt = Interrupt()
+    with interrupt.watch(console):
+        _learn(config, saver, interrupt, console)
+        seconds = budget.seconds
+        path = saver.final(interrupt.asked)
+    learning_curve(folder / "metrics.csv", folder / "learning_curve.png", config.name)
+    decisions = int(saver.model.num_timesteps)
+    _say(console, f"{decisions:,} decisions in {seconds / 60:.1f} minutes; policy saved as {path}")
+    results = [] if interrupt.asked else _evaluate(config, folder, field, console)
+    return Run(folder, decisions, seconds, interrupt.asked, results)
+
+
+def _learn(config: Config, saver: _Saver, interrupt: Interrupt, console: Console) -> None:
+    """Learn until the budget is spent or the user asks to stop."""
+    display = Display(console)
+    coach = Coach(config.training, saver.budget, interrupt, display, saver.checkpoint, config.output.checkpoint_minutes)
+    logger = Logger(str(saver.folder), _writers(saver.folder, config))
+    saver.model.set_logger(logger)
     try:
-        with interrupt.watch(console), display.live():
-            model.learn(config.training.frames, callback=coach)
+        with display.live():
+            saver.model.learn(config.training.frames, callback=coach)
     except KeyboardInterrupt:
         interrupt.asked = True
+    except OSError:
+        with contextlib.suppress(OSError, DivergedError):  # the figures cannot be written; the policy perhaps can
+            saver.final(interrupted=True)
+        raise
     finally:
         logger.close()
-        seconds = budget.seconds
-    path = run.final(interrupt.asked)
-    learning_curve(folder / "metrics.csv", folder / "learning_curve.png", config.name)
-    console.print(
-        f"{model.num_timesteps:,} decisions in {seconds / 60:.1f} minutes; policy saved as {path}", highlight=False, soft_wrap=True
-    )
-    results: list[Strength] = []
-    if not interrupt.asked:
-        results = _evaluate(config, folder, field, console)
-    return Run(folder, model.num_timesteps, seconds, interrupt.asked, results)
+
+
+def _environment(config: Config, opponents: Sequence[tuple[Agent, float]], count: int) -> MatchVecEnv:
+    shape = Shape(config.network.hidden, config.network.layers, draft=config.rules.deck == "logic")
+    return MatchVecEnv(games.get(config.game), config.rules, opponents, count, shape, config.seed, config.training.reward_scale)
+
+
+def _try_out(config: Config, opponents: Sequence[tuple[Agent, float]]) -> None:
+    """Play a little, to find out before anything is written whether there is something to learn."""
+    try:
+        _environment(config, opponents, 16).reset()
+    except NoChoiceError as error:
+        raise config.fault(("rules",), str(error)) from None
 
 
 class _Saver:
     """Saves the policy of a run as it goes."""
 
-    def __init__(self, config: Config, folder: Path, model: Any, budget: Budget) -> None:
-        self._config, self._folder, self._model, self._budget = config, folder, model, budget
+    def __init__(self, config: Config, folder: Path, model: MaskablePPO, budget: Budget, console: Console) -> None:
+        self.folder, self.model, self.budget = folder, model, budget
+        self._config, self._console = config, console
 
     def checkpoint(self, frames: int) -> None:
-        """Save the policy as it is now, and drop the oldest checkpoints."""
-        place = self._folder / "checkpoints"
-        self._save(place, f"policy_{frames:012d}", finished=False)
-        for old in sorted(place.glob("policy_*.json"))[: -self._config.output.keep_checkpoints]:
-            old.unlink(missing_ok=True)
-            old.with_suffix(".safetensors").unlink(missing_ok=True)
+        """Save the policy as it is now, and drop the oldest checkpoints. Where that fails the training goes on: the next may succeed."""
+        place = self.folder / "checkpoints"
+        try:
+            self._save(place, f"policy_{frames:012d}", finished=False)
+            for old in sorted(place.glob("policy_*.json"))[: -self._config.output.keep_checkpoints]:
+                old.unlink(missing_ok=True)
+                old.with_suffix(".safetensors").unlink(missing_ok=True)
+        except OSError as error:
+            _say(self._console, f"No checkpoint could be saved, the training goes on: {error.filename}: {error.strerror}")
 
     def final(self, interrupted: bool) -> Path:
-        """Save the policy that the run ends with."""
-        return self._save(self._folder, policy.STEM, finished=not interrupted)
+        """Save the policy that the run ends with. `DivergedError` if it has none."""
+        check_weights(self.model)
+        return self._save(self.folder, policy.STEM, finished=not interrupted)
 
     def _save(self, folder: Path, stem: str, finished: bool) -> Path:
         summary = {
             "name": self._config.name,
             "seed": self._config.seed,
-            "decisions": int(self._model.num_timesteps),
-            "seconds": round(self._budget.seconds, 1),
+            "decisions": int(self.model.num_timesteps),
+            "seconds": round(self.budget.seconds, 1),
             "finished": finished,
             "opponents": dict(self._config.opponents),
             "made_with": f"sixnimmt-env {version('sixnimmt-env')}",
         }
-        scorer = self._model.policy.scorer
-        return policy.save(folder, scorer, games.get(self._config.game), self._config.rules, summary, stem)
+        learner = self.model.policy
+        assert isinstance(learner, ppo.ScorerPolicy)
+        return policy.save(folder, learner.scorer, games.get(self._config.game), self._config.rules, summary, stem)
 
 
 def free_folder(name: str, root: Path = Path("runs")) -> Path:
@@ -134,18 +164,37 @@ def free_folder(name: str, root: Path = Path("runs")) -> Path:
     return folder
 
 
-def _agent(config: Config, spec: str, place: tuple[str, ...], seed: int) -> Agent:
-    try:
-        return agents.make(spec, config.game, seed=seed)
-    except ValueError as error:
-        raise config.fault(place, str(error)) from None
+def _players(config: Config) -> tuple[list[tuple[Agent, float]], list[Agent]]:
+    """The opponents with their weights, and the field of the evaluation. Everyone who is unknown is reported, at his line."""
+    problems: list[str] = []
 
+    def make(spec: str, place: KeyPath, seed: int) -> Agent | None:
+        try:
+            return agents.make(spec, config.game, seed % (MAX_SEED + 1))
+        except ValueError as error:
+            problems.append(str(config.fault(place, str(error))))
+            return None
 
-def _opponents(config: Config) -> list[tuple[Agent, float]]:
-    return [
-        (_agent(config, spec, ("opponents", spec), config.seed + 1 + number), weight)
+    drawn = [
+        (make(spec, ("opponents", spec), config.seed + 1 + number), weight)
         for number, (spec, weight) in enumerate(config.opponents.items())
     ]
+    examiners = [
+        make(spec, ("evaluation", "against", str(number)), config.evaluation.seed + 2)
+        for number, spec in enumerate(config.evaluation.against)
+    ]
+    if problems:
+        raise ConfigError(*problems)
+    return [(agent, weight) for agent, weight in drawn if agent], [agent for agent in examiners if agent]
+
+
+def _mixture(config: Config) -> str:
+    return ", ".join(f"{spec} x{weight:g}" for spec, weight in config.opponents.items())
+
+
+def _say(console: Console, words: str) -> None:
+    """One line, as it is: names and paths may hold what looks like markup."""
+    console.print(words, markup=False, highlight=False, soft_wrap=True)
 
 
 def _prepare(folder: Path, config: Config) -> None:
@@ -160,7 +209,7 @@ def _prepare(folder: Path, config: Config) -> None:
 
 
 def _writers(folder: Path, config: Config) -> list[KVWriter]:
-    writers: list[KVWriter] = [CSVOutputFormat(str(folder / "metrics.csv"))]
+    writers: list[KVWriter] = [Metrics(folder / "metrics.csv")]
     if config.output.tensorboard:
         writers.append(TensorBoardOutputFormat(str(folder / "tensorboard")))
     return writers
@@ -170,5 +219,5 @@ def _evaluate(config: Config, folder: Path, field: Sequence[Agent], console: Con
     learned = policy.load(folder)
     results = evaluate(learned, config.rules, field, config.evaluation.rounds, config.evaluation.seed, console)
     write_atomically(folder / "evaluation.json", json.dumps(as_json(learned.name, config.evaluation.seed, results), indent=2) + "\n")
-    show(results, f"{config.name}: equal deals, every seat", console)
+    show(results, config.name, console)
     return results

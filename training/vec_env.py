@@ -14,12 +14,17 @@ from typing import Any
 import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
+from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.vec_env import VecEnv
 
-from sixnimmt_env.agents import Agent, decide
+from sixnimmt_env.agents import Agent
 from sixnimmt_env.core.game import Game, Rules
+from sixnimmt_env.core.seeding import check_seed
+from sixnimmt_env.envs.seats import SeatGames
 
 from .network import Shape
+
+_STREAM_BITS = np.uint64(32)  # game g plays the matches g * 2**32, g * 2**32 + 1, ... of the seed: no deal comes twice
 
 
 @dataclass
@@ -43,7 +48,8 @@ class MatchVecEnv(VecEnv):
         num_envs: games.
         shape: of the learner's network, which says how much of an observation it reads.
         seed: of deals, seats and opponents.
-        reward_scale: rewards are minus the cost (bull heads) since the learner's last decision, divided by this.
+        reward_scale: rewards are minus the cost (bull heads) since the learner's last decision, divided by this; what a match costs before
+            the first decision is in the first reward, so that the rewards of a match add up to its cost.
 
     Same-step autoreset: the observation after a finished match is the next one's first; the final one is in
     `infos[i]["terminal_observation"]`. `infos[i]["episode"]["r"]` is minus the cost of the match, unscaled.
@@ -59,24 +65,17 @@ class MatchVecEnv(VecEnv):
         seed: int = 0,
         reward_scale: float = 10.0,
     ) -> None:
-        self.game, self.rules, self.shape = game, rules, shape
-        self.agents = [agent for agent, _ in opponents]
-        weights = np.array([weight for _, weight in opponents], dtype=np.float64)
-        self._weights = weights / weights.sum()
-        self._random = np.random.default_rng(seed)
-        self._scale = reward_scale
-        self._states = game.new_states(rules, num_envs, seed)
-        self._next_game = 0
+        self.shape, self._scale = shape, reward_scale
+        agents, weights = zip(*opponents, strict=True)
+        self.games = SeatGames(game, rules, agents, weights, num_envs, "random", skip_forced=True)
+        self._seed = check_seed(seed)
         self._all = np.arange(num_envs)
-        self._learner = np.zeros(num_envs, dtype=np.int64)
-        self._chairs = np.full((num_envs, game.max_seats), -1, dtype=np.int64)
-        self._views = np.zeros(num_envs, dtype=game.view_dtype)
-        self._masks = np.zeros((num_envs, game.num_actions), dtype=np.int8)
-        self._costs = np.zeros(num_envs, dtype=np.int64)
+        self._numbers: NDArray[np.uint64] | None = None  # of the matches that the games began with
+        self._rewarded = np.zeros(num_envs, dtype=np.int64)  # cost of the match that is in the rewards so far
+        self._length = np.zeros(num_envs, dtype=np.int64)
         self._actions = np.zeros(num_envs, dtype=np.int64)
         self._started = time.time()
-        self._length = np.zeros(num_envs, dtype=np.int64)
-        self.tally = Tally()
+        self._tally = Tally()
         self.render_mode = None
         observation = spaces.Box(0.0, 1.0, (shape.observation_size,), np.float32)
         super().__init__(num_envs, observation, spaces.Discrete(game.num_actions))
@@ -84,41 +83,44 @@ class MatchVecEnv(VecEnv):
     # --- VecEnv ----------------------------------------------------------------------------------------------------------
 
     def reset(self) -> NDArray[np.float32]:
-        """Deal all games anew, and play to the learner's first decision in each."""
-        self._deal(self._all)
-        self._advance(self._all, None)
-        return self._observe(self._views)
+        """Deal all games anew, and play to the learner's first decision in each. After `seed` all chance starts again."""
+        if self._seeds[0] is not None:
+            self._seed = check_seed(self._seeds[0])
+            self._reset_seeds()
+            self._numbers = None
+        # A reset in the middle goes on with the next match of each game.
+        seeds = np.full(self.num_envs, self._seed, dtype=np.uint64)
+        first = self._all.astype(np.uint64) << _STREAM_BITS
+        self._numbers = first if self._numbers is None else self.games.states["game"] + np.uint64(1)
+        self.games.start(seeds, self._numbers)
+        self._rewarded[:] = 0
+        self._length[:] = 0
+        return self._observe(self.games.views)
 
     def step_async(self, actions: NDArray[np.int64]) -> None:
-        self._actions = np.asarray(actions).reshape(self.num_envs)
+        self._actions = self._legal(np.asarray(actions))
 
     def step_wait(self) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.bool_], list[dict[str, Any]]]:
-        before = self._costs.copy()
+        games = self.games
         self._length += 1
-        self.tally.decisions += self.num_envs
-        self._move(self._all, self._all, self._actions)
-        ended: dict[int, tuple[int, np.void]] = {}
-        self._advance(self._all, ended)
+        self._tally.decisions += self.num_envs
+        games.step(self._actions)
+        rewards = ((self._rewarded - games.costs) / self._scale).astype(np.float32)
+        self._rewarded = games.costs.copy()
         infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
-        dones = np.zeros(self.num_envs, dtype=np.bool_)
-        after = self._own_costs(self._all)
-        self._costs = after.copy()
-        if ended:
-            games = np.fromiter(ended, dtype=np.int64, count=len(ended))
-            finals = self._observe(np.array([view for _, view in ended.values()], dtype=self.game.view_dtype))
-            for game, final in zip(games.tolist(), finals, strict=True):
-                cost = ended[game][0]
-                after[game] = cost
-                episode = {"r": -float(cost), "l": int(self._length[game]), "t": round(time.time() - self._started, 3)}
-                infos[game] = {"episode": episode, "terminal_observation": final}
-            dones[games] = True
-            self._length[games] = 0
-        rewards = ((before - after) / self._scale).astype(np.float32)
-        return self._observe(self._views), rewards, dones, infos
+        dones = games.over.copy()
+        ended = np.flatnonzero(dones)
+        if len(ended):
+            self._report(ended, infos)
+            games.restart(ended)
+            self._rewarded[ended] = 0
+            self._length[ended] = 0
+        return self._observe(games.views), rewards, dones, infos
 
     def action_masks(self) -> NDArray[np.bool_]:
         """(num_envs, num_actions) bool: legal actions of the decision that each game waits for."""
-        return self._masks.astype(np.bool_)
+        masks: NDArray[np.bool_] = self.games.masks == 1
+        return masks
 
     def close(self) -> None:
         """Nothing is held open."""
@@ -137,11 +139,13 @@ class MatchVecEnv(VecEnv):
         return list(self.action_masks()[self._chosen(indices)])
 
     def env_is_wrapped(self, wrapper_class: Any, indices: Any = None) -> list[bool]:
-        return [False] * len(self._chosen(indices))
+        # Whole matches are reported as a Monitor does, so evaluations need not count rewards by themselves.
+        return [wrapper_class is Monitor] * len(self._chosen(indices))
 
     def take_tally(self) -> Tally:
         """What happened since this was last called."""
-        tally, self.tally = self.tally, Tally()
+        tally, self._tally = self._tally, Tally()
+        tally.forced, self.games.forced = self.games.forced, 0
         return tally
 
     # --- parts -----------------------------------------------------------------------------------------------------------
@@ -149,77 +153,34 @@ class MatchVecEnv(VecEnv):
     def _chosen(self, indices: Any) -> NDArray[np.int64]:
         return self._all if indices is None else np.atleast_1d(np.asarray(indices, dtype=np.int64))
 
-    def _deal(self, games: NDArray[np.int64]) -> None:
-        """New matches: the learner in a random seat, opponents drawn for the others."""
-        self._states["game"][games] = self._next_game + np.arange(len(games))
-        self._next_game += len(games)
-        self.game.deal(self._states, games)
-        players = self.rules.num_players
-        self._learner[games] = self._random.integers(players, size=len(games))
-        self._chairs[games, :players] = self._random.choice(len(self.agents), size=(len(games), players), p=self._weights)
-        self._chairs[games, self._learner[games]] = -1
-        self._costs[games] = 0
+    def _legal(self, actions: NDArray[Any]) -> NDArray[np.int64]:
+        """`actions` as (num_envs,) integers; `ValueError`, with nothing changed, unless all of them are legal."""
+        if actions.size != self.num_envs or actions.dtype.kind not in "iu":
+            wanted = f"({self.num_envs},) integers, one a game"
+            raise ValueError(f"actions must be {wanted}, not {actions.dtype} of shape {actions.shape}")
+        chosen = actions.reshape(self.num_envs).astype(np.int64)
+        known = (chosen >= 0) & (chosen < self.games.game.num_actions)
+        legal = known & (self.games.masks[self._all, np.where(known, chosen, 0)] == 1)
+        if not legal.all():
+            game = int(np.flatnonzero(~legal)[0])
+            allowed = ", ".join(map(str, np.flatnonzero(self.games.masks[game])))
+            raise ValueError(f"the learner chose {chosen[game]} in game {game}, where its mask (action_masks) allows {allowed}")
+        return chosen
 
-    def _own_costs(self, games: NDArray[np.int64]) -> NDArray[np.int64]:
-        return self.game.costs(self._states)[games, self._learner[games]].astype(np.int64)
-
-    def _move(self, games: NDArray[np.int64], learners: NDArray[np.int64], choices: NDArray[np.int64]) -> None:
-        """One step of `games`: opponents decide for themselves, `choices` are the learner's in the games `learners`, a subset."""
-        actions = np.zeros((len(games), self.game.max_seats), dtype=np.int64)
-        places = np.searchsorted(games, learners)
-        actions[places, self._learner[learners]] = choices
-        decide(self.game, self._states, games, self._chairs, self.agents, actions)
-        illegal = np.zeros(len(games), dtype=np.uint16)
-        self.game.step(self._states, games, actions, illegal)
-        if illegal.any():
-            place = int(np.flatnonzero(illegal)[0])
-            seat = int(illegal[place]).bit_length() - 1
-            who = "the learner" if seat == self._learner[games[place]] else self.agents[self._chairs[games[place], seat]].name
-            raise ValueError(f"{who} chose {actions[place, seat]}, which is illegal: actions must come from the masks")
-
-    def _advance(self, games: NDArray[np.int64], ended: dict[int, tuple[int, np.void]] | None) -> None:
-        """Play `games` on until each waits for the learner with a real choice. Matches that end are noted in `ended` and dealt anew."""
-        while len(games):
-            due = np.zeros(len(games), dtype=np.uint16)
-            self.game.to_act(self._states, games, due)
-            over = games[due == 0]
-            if len(over):
-                self._finish(over, ended)
-                continue
-            mine = games[(due >> self._learner[games].astype(np.uint16)) & 1 == 1]
-            forced = self._look(mine)
-            self.tally.forced += len(forced)
-            games = np.setdiff1d(games, np.setdiff1d(mine, forced, assume_unique=True), assume_unique=True)
-            if len(games):
-                self._move(games, forced, self._masks[forced].argmax(axis=1))
-
-    def _look(self, games: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Note what the learner sees and may do in `games`; returns those in which he has only one legal action."""
-        views = np.empty(len(games), dtype=self.game.view_dtype)
-        self.game.reveal(self._states, games, self._learner[games], views)
-        masks = np.empty((len(games), self.game.num_actions), dtype=np.int8)
-        self.game.legal(views, masks)
-        self._views[games] = views
-        self._masks[games] = masks
-        return games[masks.sum(axis=1) == 1]
-
-    def _finish(self, games: NDArray[np.int64], ended: dict[int, tuple[int, np.void]] | None) -> None:
-        players = self.rules.num_players
-        costs = self.game.costs(self._states)[games, :players].astype(np.int64)
-        own = costs[np.arange(len(games)), self._learner[games]]
-        best = costs.min(axis=1)
-        self.tally.matches += len(games)
-        self.tally.cost += float(own.sum())
-        self.tally.wins += float((1.0 / (costs == best[:, None]).sum(axis=1))[own == best].sum())
-        if ended is not None:
-            views = np.empty(len(games), dtype=self.game.view_dtype)
-            self.game.reveal(self._states, games, self._learner[games], views)
-            for game, cost, view in zip(games.tolist(), own.tolist(), views, strict=True):
-                ended.setdefault(game, (cost, view))
-        self._deal(games)
+    def _report(self, ended: NDArray[np.int64], infos: list[dict[str, Any]]) -> None:
+        """Count the matches that have ended, and say in their infos what they came to."""
+        games = self.games
+        totals = games.game.costs(games.states)[ended, : games.rules.num_players]
+        own, best = games.costs[ended], totals.min(axis=1)
+        self._tally.matches += len(ended)
+        self._tally.cost += float(own.sum())
+        self._tally.wins += float((1.0 / (totals == best[:, None]).sum(axis=1))[own == best].sum())
+        now = round(time.time() - self._started, 3)
+        for game, cost, final in zip(ended.tolist(), own.tolist(), self._observe(games.views[ended]), strict=True):
+            infos[game] = {"episode": {"r": -float(cost), "l": int(self._length[game]), "t": now}, "terminal_observation": final}
 
     def _observe(self, views: NDArray[np.void]) -> NDArray[np.float32]:
         """Fresh observations of `views`: stable-baselines3 keeps references to what it is given."""
         observations = np.empty((len(views), self.shape.observation_size), dtype=np.float32)
-        self.game.encode(views, observations)
+        self.games.game.encode(views, observations)
         return observations

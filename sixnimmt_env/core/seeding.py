@@ -17,6 +17,7 @@ _GOLDEN: Final = np.uint64(0x9E3779B97F4A7C15)
 _M1: Final = np.uint64(0xBF58476D1CE4E5B9)
 _M2: Final = np.uint64(0x94D049BB133111EB)
 _M3: Final = np.uint64(0xD1342543DE82EF95)
+_HIDDEN: Final = np.uint64(0x5A17_0F5E_EDC0_DE55)
 _S27: Final = np.uint64(27)
 _S30: Final = np.uint64(30)
 _S31: Final = np.uint64(31)
@@ -33,6 +34,17 @@ def mix(word: Any, value: Any) -> Any:
     z = (z ^ (z >> _S30)) * _M1
     z = (z ^ (z >> _S27)) * _M2
     return z ^ (z >> _S31)
+
+
+@kernel
+def hide(first: Any, second: Any) -> Any:
+    """A uint64 of two integers that may be shown to those who must not learn them.
+
+    `mix` is invertible step by step; what goes in is folded in a second time and combined with the first result (as Davies and Meyer make a
+    one-way function of a cipher), so that there is no way back but to try all values.
+    """
+    once = mix(mix(_HIDDEN, first), second)
+    return mix(mix(once, second), first) ^ once
 
 
 @kernel

@@ -27,7 +27,7 @@ class NoChoiceError(ValueError):
     """The outside seat never has more than one legal action: there is nothing to decide."""
 
 
-class OpponentError(RuntimeError):
+class OpponentError(ValueError):
     """An opponent did what the rules do not allow."""
 
 

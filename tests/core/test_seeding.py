@@ -66,7 +66,7 @@ def test_ranges(word: int, bound: int) -> None:
 
 @pytest.mark.parametrize("bound", [2, 3, 7, 10, 104])
 def test_below_is_even(bound: int) -> None:
-    numbers = drawn(seeding.below, mixed(1, bound), 20_000, bound)
+    numbers = drawn(seeding.below, mixed(2, bound), 20_000, bound)
     assert chi_square(numbers, bound) < 4
     assert chi_square(numbers[:-1] * bound + numbers[1:], bound**2) < 4  # successive pairs
 

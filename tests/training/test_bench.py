@@ -12,6 +12,7 @@ import pytest
 from rich.console import Console
 
 from sixnimmt_env import games
+from sixnimmt_env.games.sixnimmt.state import STATE
 from training import bench
 from training.bench import Bar, Result, Scale
 from training.bench.engine import PlainGames, Script, resolver
@@ -165,7 +166,7 @@ def test_table_and_json(tmp_path: Path) -> None:
     text = run(["players", "memory", "players"], path)
     assert [line.split(":")[0] for line in text.splitlines()[:2]] == ["1/2 players", "2/2 memory"]
     assert "players.ten" in text
-    assert "448 bytes" in text
+    assert f"{STATE.itemsize} bytes" in text
     assert "Quote the ratios" in text
     written = json.loads(path.read_text(encoding="utf-8"))
     assert set(written) == {"machine", "results"}

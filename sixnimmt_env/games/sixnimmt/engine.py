@@ -16,12 +16,11 @@ import numpy as np
 from ...core.cards import discard, has, insert
 from ...core.game import FINISHED, ILLEGAL, SCORED
 from ...core.kernel import i64, kernel
-from ...core.seeding import below, mix
+from ...core.seeding import below, hide, mix
 from .rules import HEADS, LOGIC, MAX_CARD, MAX_HAND, MAX_SEATS
 from .state import ACTION_FRONT, ACTION_ROW, DRAFT, NOBODY, OVER, PICK, ROW, SIDE
 
 NOWHERE: Final = -1  # landing: no row on this side
-_SALT: Final = np.uint64(0x5A17)  # keeps the salt apart from the stream of the deals
 _FAR: Final = 255  # more than any difference of two cards
 
 # --- where a card goes -------------------------------------------------------------------------------------------------
@@ -329,7 +328,7 @@ def deal(states: Any, index: Any) -> None:
         for seat in range(MAX_SEATS):
             state.table.totals[seat] = 0
         state.table.round_index = 0
-        state.table.salt = mix(mix(_SALT, state.seed), state.game)
+        state.table.salt = hide(state.seed, state.game)
         _start_round(state)
 
 
