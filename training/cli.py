@@ -110,6 +110,7 @@ def _parser() -> argparse.ArgumentParser:
 
     bench = command("bench", _bench, "measure speed beside in-repo baselines", _BENCH)
     bench.add_argument("names", nargs="*", metavar="NAME", help="benchmarks to run (default: all)")
+    bench.add_argument("--list", action="store_true", help="list the benchmarks, one line each, and stop")
     bench.add_argument("--json", type=Path, metavar="FILE", help="write the results as JSON")
 
     command("agents", _agents, "list what can be named as AGENT", "List what can be named as AGENT, one line each.")
@@ -181,6 +182,8 @@ def _evaluate(options: argparse.Namespace) -> int:
         agent = _make(options.agent, options.seed + 1)
         field = [_make(spec, options.seed + 2) for spec in _specs(options.against)]
         rules = _rules_for(agent, options)
+    if "torch" in sys.modules:  # a policy plays; its network is so small that more threads than one only wait for each other
+        sys.modules["torch"].set_num_threads(1)
     console = Console()
     results = evaluate(agent, rules, field, options.rounds, options.seed, console)
     if options.json:
@@ -228,8 +231,12 @@ def _rules_for(agent: agents.Agent, options: argparse.Namespace) -> sixnimmt.Rul
 def _bench(options: argparse.Namespace) -> int:
     from . import bench
 
+    if options.list:
+        print(bench.listing())
+        return DONE
     with _asked():
-        return bench.main(options.names, options.json)
+        names = bench.choose(options.names)
+    return bench.main(names, options.json)
 
 
 def _agents(options: argparse.Namespace) -> int:

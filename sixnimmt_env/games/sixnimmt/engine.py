@@ -98,6 +98,7 @@ def _start_round(state: Any) -> None:
         state.hands[seat, 1] = 0
         for turn in range(MAX_HAND):
             table.plays[turn, seat] = 0
+    state.picked = 0
     table.seen[0] = 0
     table.seen[1] = 0
     table.turn = 0
@@ -184,6 +185,7 @@ def undrafted(state: Any, card: int) -> bool:
 def reveal_picks(state: Any) -> None:
     """Turn the picked cards over: out of the hands, onto the table, sorted by value whoever owns them."""
     table = state.table
+    state.picked = 0
     turn = i64(table.turn)
     for seat in range(i64(table.num_players)):
         card = i64(state.picks[seat])
@@ -286,8 +288,12 @@ def decides(state: Any, seat: int) -> bool:
 @kernel
 def is_legal(state: Any, seat: int, action: int) -> bool:
     """Whether the rules allow `seat` this action now."""
-    if not decides(state, seat):
-        return False
+    return decides(state, seat) and _allows(state, seat, action)
+
+
+@kernel
+def _allows(state: Any, seat: int, action: int) -> bool:
+    """Whether the rules allow this action to `seat`, which decides now."""
     table = state.table
     if table.phase == PICK:
         return 0 <= action < MAX_CARD and has(state.hands[seat], action + 1)
@@ -308,9 +314,9 @@ def _apply(state: Any, seat: int, action: int) -> None:
         return
     if table.phase == PICK:
         state.picks[seat] = action + 1
-        for other in range(i64(table.num_players)):
-            if state.picks[other] == 0:
-                return
+        state.picked += 1
+        if state.picked < table.num_players:
+            return
         reveal_picks(state)
     else:
         place_chosen(state, action)
@@ -361,11 +367,11 @@ def step(states: Any, index: Any, actions: Any, illegal: Any) -> None:
         for seat in range(i64(state.table.num_players)):
             if decides(state, seat):
                 bits |= 1 << seat
-                if not is_legal(state, seat, i64(actions[k, seat])):
+                if not _allows(state, seat, i64(actions[k, seat])):
                     wrong |= 1 << seat
         illegal[k] = wrong
         if wrong == 0:
-            for seat in range(MAX_SEATS):
+            for seat in range(i64(state.table.num_players)):
                 if bits >> seat & 1:
                     _apply(state, seat, i64(actions[k, seat]))
 

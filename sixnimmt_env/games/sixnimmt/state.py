@@ -65,6 +65,7 @@ STATE: Final = np.dtype(
         ("table", TABLE),
         ("hands", np.uint64, (MAX_SEATS, 2)),  # sets of cards; a picked card stays in its hand until it is revealed
         ("picks", np.uint8, (MAX_SEATS,)),  # card picked and not yet revealed, 0 none
+        ("picked", np.uint8),  # how many these are
         ("seed", np.uint64),  # deals follow from (seed, game, round_index)
         ("game", np.uint64),
     ],

@@ -179,6 +179,7 @@ def imagine(view: Any, word: Any, state: Any) -> Any:
     """
     table = view.table
     state.table = table
+    state.picked = 0
     cards = np.empty(2, dtype=np.uint64)
     unseen(view, cards)
     pool = np.empty(MAX_CARD, dtype=np.uint8)
