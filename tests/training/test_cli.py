@@ -29,7 +29,7 @@ HELP: dict[str, list[str]] = {
     "": ["train", "evaluate", "bench", "agents", "rules", "--version", "first steps:", "sixnimmt train configs/quickstart.yaml"],
     "train": ["CONFIG.yaml", "--set KEY.PATH=VALUE", "--out DIR", "--print-config", "Ctrl-C"],
     "evaluate": ["AGENT", "--against AGENT", "--players N", "--deck", "--professional", "--rounds N", "--seed S", "--json FILE", "20000"],
-    "bench": ["NAME", "--json FILE"],
+    "bench": ["--list", "NAME", "--json FILE"],
     "agents": ["AGENT"],
     "rules": ["CONFIG.yaml"],
 }

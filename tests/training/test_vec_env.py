@@ -255,7 +255,7 @@ class Cheat(Agent):
 def test_illegal_opponent_is_named() -> None:
     env = make(Rules(), 3, opponents=[(Cheat(GAME, "cheat"), 1.0)])
     env.reset()
-    with pytest.raises(ValueError, match="the opponent 'cheat' chose 0 .*which is illegal"):
+    with pytest.raises(ValueError, match=r"the opponent 'cheat' chose 0 .*which is illegal"):
         env.step(np.array(first_legal(env.action_masks())))
 
 
