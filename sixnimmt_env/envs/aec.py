@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from pettingzoo import AECEnv
 
-from ..core.game import FINISHED, ILLEGAL, NEXT_SEAT, SCORED, Game, Rules
-from .table import RENDER_MODES, IllegalAction, IllegalActionError, Observation, Table, as_action, complaint
+from ..core.game import FINISHED, ILLEGAL, NEXT_SEAT, SCORED
+from .table import IllegalActionError, Observation, Table, as_action, complaint
 
 
 class AECGameEnv(Table, AECEnv[str, Observation, int]):
@@ -25,27 +25,11 @@ class AECGameEnv(Table, AECEnv[str, Observation, int]):
     Action: int in 0..num_actions-1, NumPy's included; a bool is none, it is more likely a piece of a mask.
     Reward: minus the cost (bull heads, points) when it arises.
 
-    Args:
-        game: what is played.
-        rules: the variant.
-        name: for `metadata["name"]`.
-        illegal_action: "raise" `IllegalActionError`; "replace" it by the lowest legal action; "terminate" the match for all, the offender
-            pays `rules.forfeit`, the others nothing. With the last two `infos[agent]["illegal_action"]` is True until the seat acts again.
-        render_mode: "ansi" returns the board as text, "human" prints it; both as the seat to act sees it.
-
-    Raises:
-        ValueError: unknown `illegal_action` or `render_mode`.
+    After an illegal action that did not raise, `infos[agent]["illegal_action"]` is True until the seat acts again. Arguments: see `Table`.
     """
 
-    def __init__(
-        self,
-        game: Game,
-        rules: Rules,
-        name: str,
-        illegal_action: IllegalAction = "raise",
-        render_mode: str | None = None,
-    ) -> None:
-        super().__init__(game, rules, name, illegal_action, render_mode)
+    def _set_up(self) -> None:
+        game = self.game
         self._seat = np.zeros(1, dtype=np.int64)
         self._view = np.zeros(1, dtype=game.view_dtype)
         self._viewer = 0  # whose view that is
@@ -153,38 +137,12 @@ class AECGameEnv(Table, AECEnv[str, Observation, int]):
         """
         if self._seed is None:
             raise RuntimeError("there is nothing to observe: call reset() before observe()")
-        self._look(self._seats[agent])
+        self._view_of(self._seats[agent])
         game = self.game
         vector = np.empty((1, game.layout.size), dtype=np.float32)
         game.encode(self._view, vector)
         asked = self.agents and agent == self.agent_selection and not self.terminations[agent]
         return {"observation": vector[0], "action_mask": (self._mask if asked else self._no_mask).copy()}
-
-    def render(self) -> str | None:
-        """The board as the seat to act sees it, after the end as the first seat does: a string for "ansi", printed for "human".
-
-        Raises:
-            ValueError: the environment was made without a render mode.
-            RuntimeError: it was not reset.
-        """
-        if self.render_mode is None:
-            raise ValueError(f"render() needs a render mode: make the environment with render_mode= one of {', '.join(RENDER_MODES)}")
-        if self._seed is None:
-            raise RuntimeError("there is nothing to render: call reset() before render()")
-        self._look(self._seats[self.agent_selection])
-        return self._show(self._view[0])
-
-    def view(self, agent: str) -> np.void:
-        """What `agent` may know now as a view, which the package's agents take: `agents.make("greedy").act([env.view(agent)])`.
-
-        Raises:
-            RuntimeError: the environment was not reset.
-        """
-        if self._seed is None:
-            raise RuntimeError("there is nothing to view: call reset() before view()")
-        self._look(self._seats[agent])
-        view: np.void = self._view[0].copy()
-        return view
 
     # --- parts -----------------------------------------------------------------------------------------------------------
 
@@ -195,14 +153,17 @@ class AECGameEnv(Table, AECEnv[str, Observation, int]):
             return ILLEGAL
         return self.game.commit(self._states, 0, seat, number, self._view, self._masks)
 
+    def _view_of(self, seat: int | None) -> np.void:
+        """The view of `seat`: it is there already, unless somebody who is not asked wants to look."""
+        seat = self._seats[self.agent_selection] if seat is None else seat
+        if self._viewer != seat:
+            self._reveal(seat)
+        view: np.void = self._view[0]
+        return view
+
     def _reveal(self, seat: int) -> None:
         self._seat[0] = self._viewer = seat
         self.game.reveal(self._states, self._index, self._seat, self._view)
-
-    def _look(self, seat: int) -> None:
-        """Make `_view` that of `seat`: it is already, unless somebody who is not asked wants to look."""
-        if self._viewer != seat:
-            self._reveal(seat)
 
     def _ask(self, seat: int) -> None:
         """Ask `seat`, whose legal actions are in `_mask`, next."""

@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pettingzoo import ParallelEnv
 
-from ..core.game import Game, Rules
-from .table import RENDER_MODES, IllegalAction, IllegalActionError, Observation, Table, as_action, complaint
+from .table import IllegalActionError, Observation, Table, as_action, complaint
 
 Infos = dict[str, dict[str, Any]]
 
@@ -25,28 +24,11 @@ class ParallelGameEnv(Table, ParallelEnv[str, Observation, int]):
     Action: int in 0..num_actions-1, NumPy's included; a bool is none.
     Reward: minus the cost (bull heads, points) that arose in the step.
 
-    Args:
-        game: what is played.
-        rules: the variant.
-        name: for `metadata["name"]`.
-        illegal_action: "raise" `IllegalActionError`; "replace" it by the lowest legal action; "terminate" the match for all, offenders pay
-            `rules.forfeit`, the others nothing. With the last two `infos[agent]["illegal_action"]` is True after such a step.
-        render_mode: "ansi" returns the board as text, "human" prints it; as the first seat sees it that has something to decide.
-
-    Raises:
-        ValueError: unknown `illegal_action` or `render_mode`.
+    After an illegal action that did not raise, `infos[agent]["illegal_action"]` is True for that step. Arguments: see `Table`.
     """
 
-    def __init__(
-        self,
-        game: Game,
-        rules: Rules,
-        name: str,
-        illegal_action: IllegalAction = "raise",
-        render_mode: str | None = None,
-    ) -> None:
-        super().__init__(game, rules, name, illegal_action, render_mode)
-        players = rules.num_players
+    def _set_up(self) -> None:
+        game, players = self.game, self.rules.num_players
         self._same_game = np.zeros(players, dtype=np.int64)
         self._everybody = np.arange(players)
         self._views = np.zeros(players, dtype=game.view_dtype)
@@ -99,30 +81,6 @@ class ParallelGameEnv(Table, ParallelEnv[str, Observation, int]):
             self.render()
         return observations, rewards, dict.fromkeys(agents, over), dict.fromkeys(agents, False), infos
 
-    def render(self) -> str | None:
-        """The board as the first seat sees it that has something to decide: a string for "ansi", printed for "human".
-
-        Raises:
-            ValueError: the environment was made without a render mode.
-            RuntimeError: it was not reset.
-        """
-        if self.render_mode is None:
-            raise ValueError(f"render() needs a render mode: make the environment with render_mode= one of {', '.join(RENDER_MODES)}")
-        if self._seed is None:
-            raise RuntimeError("there is nothing to render: call reset() before render()")
-        return self._show(self._views[int(self._views["deciding"].argmax())])
-
-    def view(self, agent: str) -> np.void:
-        """What `agent` may know now as a view, which the package's agents take: `agents.make("greedy").act([env.view(agent)])`.
-
-        Raises:
-            RuntimeError: the environment was not reset.
-        """
-        if self._seed is None:
-            raise RuntimeError("there is nothing to view: call reset() before view()")
-        view: np.void = self._views[self._seats[agent]].copy()
-        return view
-
     # --- parts -----------------------------------------------------------------------------------------------------------
 
     def _take(self, actions: dict[str, int]) -> list[str]:
@@ -147,6 +105,10 @@ class ParallelGameEnv(Table, ParallelEnv[str, Observation, int]):
             chosen[0, seat] = number
         self._chosen = chosen
         return offenders
+
+    def _view_of(self, seat: int | None) -> np.void:
+        view: np.void = self._views[int(self._views["deciding"].argmax()) if seat is None else seat]
+        return view
 
     def _reveal(self) -> bool:
         """Bring views and masks up to date; returns whether the match is over."""

@@ -14,7 +14,7 @@ from ..agents import Agent, make
 from ..core.game import Game, Rules
 from ..core.seeding import check_seed, fresh_seed
 from .seats import Seat, SeatGames
-from .table import RENDER_MODES, IllegalAction, IllegalActionError, Observation, as_action, complaint, observation_space, one_of
+from .table import RENDER_MODES, IllegalAction, IllegalActionError, Observation, as_action, complaint, observation_space, one_of, show
 
 Opponents = Sequence[str | Agent]
 
@@ -119,15 +119,9 @@ class SeatEnv(gymnasium.Env[Any, Any]):
 
     def render(self) -> str | None:
         """The board as the own seat sees it: a string for "ansi", printed for "human"."""
-        if self.render_mode is None:
-            raise ValueError(f"render() needs a render mode: make the environment with render_mode= one of {', '.join(RENDER_MODES)}")
-        if self._seed is None:
+        if self._seed is None and self.render_mode is not None:
             raise RuntimeError("there is nothing to render: call reset() before render()")
-        text = self.game.board(self._games.views[0])
-        if self.render_mode == "ansi":
-            return text
-        print(text, end="\n\n", flush=True)
-        return None
+        return show(self.game, self._games.views[0], self.render_mode)
 
     def _observe(self) -> Observation:
         vector = np.empty((1, self.game.layout.size), dtype=np.float32)

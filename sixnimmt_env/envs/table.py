@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from abc import ABC, abstractmethod
 from typing import Any, Final, Literal, get_args
 
 import numpy as np
@@ -22,21 +23,24 @@ class IllegalActionError(ValueError):
     """An action that is no action of the game, or that the rules do not allow now. The game is as it was before."""
 
 
-class Table:
-    """One game of `rules`, and the seats around it as agents `player_0`, `player_1`, ...
+class Table(ABC):
+    """One game of `rules`, and the seats around it as agents `player_0`, `player_1`, ...: what the PettingZoo forms share.
 
     Args:
         game: what is played.
         rules: the variant.
         name: for `metadata["name"]`.
-        illegal_action: "raise" | "replace" | "terminate".
-        render_mode: "ansi" | "human" | None.
+        illegal_action: "raise" `IllegalActionError`; "replace" it by the lowest legal action; "terminate" the match for all, offenders
+            pay `rules.forfeit`, the others nothing.
+        render_mode: "ansi" returns the board as text, "human" prints it; both as a seat sees it that is to act.
 
     Raises:
         ValueError: unknown `illegal_action` or `render_mode`.
     """
 
-    def __init__(self, game: Game, rules: Rules, name: str, illegal_action: IllegalAction, render_mode: str | None) -> None:
+    def __init__(
+        self, game: Game, rules: Rules, name: str, illegal_action: IllegalAction = "raise", render_mode: str | None = None
+    ) -> None:
         one_of("illegal_action", illegal_action, get_args(IllegalAction))
         if render_mode is not None:
             one_of("render_mode", render_mode, (*RENDER_MODES, None))
@@ -55,6 +59,15 @@ class Table:
         self._states = game.new_states(rules, 1, 0)
         self._index = np.zeros(1, dtype=np.int64)
         self._costs = [0] * rules.num_players
+        self._set_up()
+
+    @abstractmethod
+    def _set_up(self) -> None:
+        """Make what a form needs besides."""
+
+    @abstractmethod
+    def _view_of(self, seat: int | None) -> np.void:
+        """The view of `seat`, of one that is to act for None. It may be changed later: copy what is handed out."""
 
     def observation_space(self, agent: str) -> spaces.Space[Any]:
         """The same object at every call; equal for all agents, player counts and variants."""
@@ -64,7 +77,29 @@ class Table:
         """The same object at every call."""
         return self.action_spaces[agent]
 
-    def close(self) -> None:
+    def view(self, agent: str) -> np.void:
+        """What `agent` may know now as a view, which the package's agents take: `agents.make("greedy").act([env.view(agent)])`.
+
+        Raises:
+            RuntimeError: the environment was not reset.
+        """
+        if self._seed is None:
+            raise RuntimeError("there is nothing to view: call reset() before view()")
+        view: np.void = self._view_of(self._seats[agent]).copy()
+        return view
+
+    def render(self) -> str | None:
+        """The board as a seat sees it that is to act, after the end as the first seat does: a string for "ansi", printed for "human".
+
+        Raises:
+            ValueError: the environment was made without a render mode.
+            RuntimeError: it was not reset.
+        """
+        if self._seed is None and self.render_mode is not None:
+            raise RuntimeError("there is nothing to render: call reset() before render()")
+        return show(self.game, self._view_of(None) if self._seed is not None else None, self.render_mode)
+
+    def close(self) -> None:  # noqa: B027 - not to be overridden
         """Nothing is held open."""
 
     def _deal(self, seed: int | None) -> None:
@@ -86,14 +121,6 @@ class Table:
         new = [after - before for before, after in zip(self._costs, costs, strict=True)]
         self._costs = costs
         return new
-
-    def _show(self, view: np.void) -> str | None:
-        """The board of `view`: returned for "ansi", printed for "human"."""
-        text = self.game.board(view)
-        if self.render_mode == "ansi":
-            return text
-        print(text, end="\n\n", flush=True)
-        return None
 
 
 def observation_space(game: Game) -> spaces.Dict:
@@ -118,6 +145,17 @@ def one_of(name: str, value: Any, known: tuple[Any, ...]) -> None:
     """`ValueError` with the choice there is, unless `value` is one of `known`."""
     if not any(value is one or (type(value) is type(one) and value == one) for one in known):
         raise ValueError(f"{name}={value!r} is unknown: choose one of {', '.join(map(repr, known))}")
+
+
+def show(game: Game, view: np.void | None, render_mode: str | None) -> str | None:
+    """The board of `view`: returned for "ansi", printed for "human"; `ValueError` without a render mode."""
+    if render_mode is None:
+        raise ValueError(f"render() needs a render mode: make the environment with render_mode= one of {', '.join(RENDER_MODES)}")
+    text = game.board(view)
+    if render_mode == "ansi":
+        return text
+    print(text, end="\n\n", flush=True)
+    return None
 
 
 def complaint(game: Game, who: str, action: Any, mask: NDArray[np.int8]) -> str:

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sixnimmt_env import sixnimmt_v0
-from sixnimmt_env.envs.aec import AECGameEnv, Observation
+from sixnimmt_env.envs.aec import AECGameEnv
+from sixnimmt_env.envs.table import Observation
 from tests.reference import DECKS
 
 Options = dict[str, Any]

@@ -12,7 +12,8 @@ import pytest
 from pettingzoo.utils import wrappers
 
 from sixnimmt_env import sixnimmt_v0
-from sixnimmt_env.envs.aec import AECGameEnv, IllegalAction
+from sixnimmt_env.envs.aec import AECGameEnv
+from sixnimmt_env.envs.table import IllegalAction
 from sixnimmt_env.games.sixnimmt import draft_order
 from tests.envs.official import all_known_warnings, api_test, render_test, seed_test
 from tests.envs.playing import (

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from sixnimmt_env import sixnimmt_v0
-from sixnimmt_env.envs.aec import AECGameEnv, IllegalActionError
+from sixnimmt_env.envs.aec import AECGameEnv
+from sixnimmt_env.envs.table import IllegalActionError
 from sixnimmt_env.games import sixnimmt
 from tests.envs.playing import KINDS, MATCH, Options, legal, live, moment, name_of, shown, started, totals, walk
 
