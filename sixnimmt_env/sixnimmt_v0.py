@@ -37,6 +37,8 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
+import inspect
+from collections.abc import Callable
 from typing import Any, TypedDict, Unpack
 
 from gymnasium.vector import AutoresetMode
@@ -55,11 +57,17 @@ __all__ = ["env", "gym_env", "gym_vector_env", "parallel_env", "raw_env"]
 _NAME = "sixnimmt_v0"
 
 
-class Variant(TypedDict, total=False):
-    """What is played: the options of every form, with the defaults of `games.sixnimmt.rules.Rules`, which explains them.
+class Sizes(TypedDict, total=False):
+    """Smaller games, for study; `games.sixnimmt.rules.Rules` explains them."""
 
-    By default four players play one round with the standard deck. A match to 66 heads is `rounds=None, target=66`.
-    """
+    hand_size: int
+    num_rows: int
+    row_capacity: int
+    deck_size: int | None
+
+
+class Variant(Sizes, total=False):
+    """What is played, with the defaults of `games.sixnimmt.rules.Rules`: four players, one round, the standard deck."""
 
     num_players: int
     deck: Deck
@@ -67,24 +75,15 @@ class Variant(TypedDict, total=False):
     rounds: int | None
     target: int | None
     exceed_target: bool
-    hand_size: int
-    num_rows: int
-    row_capacity: int
-    deck_size: int | None
 
 
-class TableOptions(Variant, total=False):
-    """The options of the PettingZoo forms, see `envs.table.Table`: "raise" | "replace" | "terminate", and "ansi" | "human" | None."""
-
-    illegal_action: IllegalAction
-    render_mode: str | None
-
-
-class SeatOptions(TableOptions, total=False):
+class SeatOptions(Variant, total=False):
     """The options of the single-agent form, see `envs.single.SeatEnv`."""
 
     opponents: Opponents
     seat: Seat
+    illegal_action: IllegalAction
+    render_mode: str | None
 
 
 class VectorOptions(Variant, total=False):
@@ -97,32 +96,61 @@ class VectorOptions(Variant, total=False):
     autoreset_mode: str | AutoresetMode
 
 
-def raw_env(**options: Unpack[TableOptions]) -> AECGameEnv:
+def raw_env(
+    num_players: int = 4,
+    deck: Deck = "standard",
+    professional: bool = False,
+    rounds: int | None = 1,
+    target: int | None = None,
+    exceed_target: bool = False,
+    illegal_action: IllegalAction = "raise",
+    render_mode: str | None = None,
+    **sizes: Unpack[Sizes],
+) -> AECGameEnv:
     """The PettingZoo AEC environment: seats act one after the other, simultaneous choices hidden until all are made.
 
     Args:
-        options: those of `TableOptions`, for example num_players=4, deck="standard", professional=False, rounds=1, target=None,
-            exceed_target=False, illegal_action="raise", render_mode=None, which are the defaults.
+        num_players: 2 to 10.
+        deck: "standard" | "tactical" | "logic".
+        professional: cards may join either side of a row.
+        rounds: rounds of the match, 1 by default; None for a match to `target`.
+        target: the match ends with the round in which a total reaches it (`rounds=None, target=66`).
+        exceed_target: ... exceeds it.
+        illegal_action: "raise" | "replace" | "terminate", see `envs.table.Table`.
+        render_mode: "ansi" | "human" | None.
+        sizes: smaller games, for study: hand_size, num_rows, row_capacity, deck_size.
 
     Raises:
         ValueError: an impossible variant; the message says what would be possible.
         TypeError: an unknown option.
     """
-    rules, rest = _split(options, TableOptions)
-    return AECGameEnv(sixnimmt.GAME, rules, _NAME, **rest)
+    _check(sizes, raw_env)
+    rules = sixnimmt.Rules(num_players, deck, professional, rounds, target, exceed_target, **sizes)
+    return AECGameEnv(sixnimmt.GAME, rules, _NAME, illegal_action, render_mode)
 
 
 env = raw_env  # the checks of PettingZoo's wrappers are made inside, so there is nothing to wrap
 
 
-def parallel_env(**options: Unpack[TableOptions]) -> ParallelGameEnv:
-    """The PettingZoo parallel environment: all seats act in every step, or wait. Options: as `raw_env`."""
-    rules, rest = _split(options, TableOptions)
-    return ParallelGameEnv(sixnimmt.GAME, rules, _NAME, **rest)
+def parallel_env(
+    num_players: int = 4,
+    deck: Deck = "standard",
+    professional: bool = False,
+    rounds: int | None = 1,
+    target: int | None = None,
+    exceed_target: bool = False,
+    illegal_action: IllegalAction = "raise",
+    render_mode: str | None = None,
+    **sizes: Unpack[Sizes],
+) -> ParallelGameEnv:
+    """The PettingZoo parallel environment: all seats act in every step, or wait. Takes what `raw_env` takes."""
+    _check(sizes, parallel_env)
+    rules = sixnimmt.Rules(num_players, deck, professional, rounds, target, exceed_target, **sizes)
+    return ParallelGameEnv(sixnimmt.GAME, rules, _NAME, illegal_action, render_mode)
 
 
 def gym_env(**options: Unpack[SeatOptions]) -> SeatEnv:
-    """The Gymnasium environment: one seat against agents. Options: as `raw_env`, and opponents=["random"], seat="random"."""
+    """The Gymnasium environment: one seat against agents. Options: as `raw_env`, by name, and opponents=["random"], seat="random"."""
     rules, rest = _split(options, SeatOptions)
     return SeatEnv(sixnimmt.GAME, rules, **rest)
 
@@ -133,16 +161,25 @@ def gym_vector_env(**options: Unpack[VectorOptions]) -> SeatVectorEnv:
     return SeatVectorEnv(sixnimmt.GAME, rules, **rest)
 
 
-def _split(options: Any, known: Any) -> tuple[sixnimmt.Rules, dict[str, Any]]:
-    """The rules that `options` name, and the other options; `TypeError` with the nearest that is `known` for an unknown one."""
-    allowed = list(known.__annotations__)
-    for name in options:
-        if name not in allowed:
-            close = difflib.get_close_matches(name, allowed, n=1)
-            hint = f"did you mean {close[0]!r}? " if close else ""
-            raise TypeError(f"option {name!r} is unknown: {hint}there are {', '.join(allowed)}")
+def _split(options: Any, known: type) -> tuple[sixnimmt.Rules, dict[str, Any]]:
+    """The rules that `options` name, and the other options, all of which must be `known`."""
+    _refuse_unknown(options, list(known.__annotations__))
     rules = {field.name for field in dataclasses.fields(sixnimmt.Rules)}
     return (
         sixnimmt.Rules(**{name: value for name, value in options.items() if name in rules}),
         {name: value for name, value in options.items() if name not in rules},
     )
+
+
+def _check(sizes: Any, door: Callable[..., Any]) -> None:
+    named = [name for name in inspect.signature(door).parameters if name != "sizes"]
+    _refuse_unknown(sizes, [*named, *Sizes.__annotations__])
+
+
+def _refuse_unknown(options: Any, allowed: list[str]) -> None:
+    """`TypeError` with the nearest that is allowed for an unknown option."""
+    for name in options:
+        if name not in allowed:
+            close = difflib.get_close_matches(name, allowed, n=1)
+            hint = f"did you mean {close[0]!r}? " if close else ""
+            raise TypeError(f"option {name!r} is unknown: {hint}there are {', '.join(allowed)}")

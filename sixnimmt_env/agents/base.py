@@ -118,7 +118,7 @@ def decide(
     for number, agent in enumerate(agents):
         rows, seats = np.nonzero(asked == number)
         if len(rows):
-            views = np.empty(len(rows), dtype=game.view_dtype)
+            views = np.zeros(len(rows), dtype=game.view_dtype)  # zeros: padding must not hold chance
             game.reveal(states, index[rows], seats, views)
             actions[rows, seats] = _answer(agent, views)
     return asked

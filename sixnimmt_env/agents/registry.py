@@ -40,7 +40,9 @@ def make(spec: str, game: str | Game = "sixnimmt", seed: int = 0) -> Agent:
         Exception: whatever else a plugin raises.
     """
     played = games.get(game) if isinstance(game, str) else game
-    name, _, argument = str(spec).partition(":")
+    if not isinstance(spec, str):
+        raise ValueError(f"agent {spec!r} must be named by a string, as in names()")
+    name, _, argument = spec.partition(":")
     if name in played.heuristics:
         if argument:
             raise ValueError(f"agent {spec!r}: {name!r} takes nothing after the colon")

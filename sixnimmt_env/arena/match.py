@@ -114,8 +114,10 @@ def against_field(
     Where nothing is dealt (the logic deck), agents without dice play the same game every time: the error is then 0, and more games tell no
     more.
     """
+    if isinstance(games, bool) or not isinstance(games, (int, np.integer)) or games < 1:
+        raise ValueError(f"games={games!r} must be a whole number of at least 1")
     players = rules.num_players
-    blocks = max(1, -(-games // players))
+    blocks = -(-int(games) // players)
     seats = np.tile(np.arange(players), blocks)
     seating = np.ones((blocks * players, players), dtype=np.int64)
     seating[np.arange(len(seats)), seats] = 0
@@ -216,7 +218,7 @@ def _replace(
     """Count illegal actions, put the lowest legal one in their place, and let these games go on."""
     wrong = np.flatnonzero(illegal)
     rows, seats = np.nonzero((illegal[wrong, None] >> np.arange(game.max_seats, dtype=np.uint16)) & 1)
-    views = np.empty(len(rows), dtype=game.view_dtype)
+    views = np.zeros(len(rows), dtype=game.view_dtype)  # zeros: padding must not hold chance
     game.reveal(states, index[wrong[rows]], seats, views)
     masks = np.empty((len(rows), game.num_actions), dtype=np.int8)
     game.legal(views, masks)

@@ -52,6 +52,9 @@ class Heuristic:
 class Game:
     """A game as data and kernels; the fields are documented where a game fills them in.
 
+    Kernels check shapes and ranges (`ValueError`, `IndexError`) but not what records hold: states and views come from the functions
+    here, never from uninitialised memory.
+
     Costs are what a seat has lost so far (bull heads, points): the lowest total wins, and rewards are minus their changes.
 
     Args:
@@ -70,6 +73,7 @@ class Game:
             untouched and has the offenders' bits in `illegal`, (k,) uint16.
         commit: (states, game, seat, action, views, masks) -> code, see NEXT_SEAT, SCORED, FINISHED, ILLEGAL. One seat acts; what the
             next one may know and do is written to `views[0]` and `masks[0]`.
+        abandon: (states, index). End the matches as they stand.
         reveal: (states, index, seats, views). Write what seat `seats[k]` of game `index[k]` may know to `views[k]`.
         legal: (views, masks). Write 1 for each legal action to (k, num_actions) int8.
         encode: (views, vectors). Write observations to (k, layout.size or compact_size) float32.
@@ -95,6 +99,7 @@ class Game:
     to_act: Callable[..., None]
     step: Callable[..., None]
     commit: Callable[..., int]
+    abandon: Callable[..., None]
     reveal: Callable[..., None]
     legal: Callable[..., None]
     encode: Callable[..., None]

@@ -29,7 +29,8 @@ class Column:
         name: an identifier, unique in the group.
         top: the natural value that is stored as 1; for kind "squashed" the one stored as 1/2.
         meaning: one phrase for the documentation.
-        kind: "integer" and "real" are stored as value / top; "squashed" (integers without an upper bound) as value / (value + top).
+        kind: "integer" and "real" are stored as value / top; "squashed" (integers without an upper bound) as value / (value + top), in
+            float32 exact for values up to some hundred times `top`.
     """
 
     name: str
@@ -152,6 +153,8 @@ class Layout:
         vector = np.asarray(observation, dtype=np.float64)
         if vector.shape != (self.size,):
             raise ValueError(f"an observation of layout {self.version} has shape ({self.size},), this one {vector.shape}")
+        if not ((vector >= 0.0) & (vector <= 1.0)).all():
+            raise ValueError("an observation holds numbers from 0 to 1, this one others")
         return vector
 
 

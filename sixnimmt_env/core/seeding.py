@@ -3,6 +3,9 @@
 A stream is a single 64-bit word, advanced by splitmix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number
 Generators, OOPSLA 2014). `mix` folds further integers into a word, so that (seed, game, round) names a deal and
 (agent seed, what the agent sees) names its dice: whatever else is in the batch, the numbers stay the same.
+
+Deals are a public function of the seed. Whoever sees his hand can try seeds until one deals it, so against opponents who would do that
+play with seeds from `fresh_seed`, which an environment takes when it is reset without one.
 """
 
 from __future__ import annotations

@@ -71,6 +71,7 @@ class AECGameEnv(Table, AECEnv[str, Observation, int]):
         self._reveal(first)
         self.game.legal(self._view, self._masks)
         self._ask(first)
+        self._watch()
 
     def step(self, action: int | None) -> None:
         """Let `agent_selection` act; `None` for an agent that is terminated.
@@ -92,6 +93,7 @@ class AECGameEnv(Table, AECEnv[str, Observation, int]):
                 raise IllegalActionError(complaint(self.game, agent, action, self._mask))
             if self.illegal_action == "terminate":
                 self._forfeit(agent)
+                self._watch()
                 return
             code = self._commit(self._seats[agent], int(self._mask.argmax()))
             info["illegal_action"] = True
@@ -107,8 +109,7 @@ class AECGameEnv(Table, AECEnv[str, Observation, int]):
             self._finish()
         else:
             self._ask(code & NEXT_SEAT)
-        if self.render_mode == "human":
-            self.render()
+        self._watch()
 
     def last(self, observe: bool = True) -> tuple[Observation | None, float, bool, bool, dict[str, Any]]:
         """(observation, or None without `observe`; reward since its last action; terminated; truncated; info) of `agent_selection`.
@@ -137,7 +138,7 @@ class AECGameEnv(Table, AECEnv[str, Observation, int]):
         """
         if self._seed is None:
             raise RuntimeError("there is nothing to observe: call reset() before observe()")
-        self._view_of(self._seats[agent])
+        self._view_of(self._seat_of(agent))
         game = self.game
         vector = np.empty((1, game.layout.size), dtype=np.float32)
         game.encode(self._view, vector)
@@ -183,6 +184,8 @@ class AECGameEnv(Table, AECEnv[str, Observation, int]):
 
     def _forfeit(self, offender: str) -> None:
         """End the match for all because of an illegal action."""
+        self.game.abandon(self._states, self._index)
+        self._reveal(self._seats[offender])
         self.rewards = dict.fromkeys(self.agents, 0.0)
         self.rewards[offender] = -float(self.rules.forfeit)
         self._cumulative_rewards[offender] = self.rewards[offender]

@@ -49,8 +49,8 @@ class ParallelGameEnv(Table, ParallelEnv[str, Observation, int]):
         """
         self._deal(seed)
         self._reveal()
-        observations = self._observe()
-        return observations, self._infos()
+        self._watch()
+        return self._observe(), self._infos()
 
     def step(self, actions: dict[str, int]) -> tuple[dict[str, Observation], dict[str, float], dict[str, bool], dict[str, bool], Infos]:
         """Let all agents act; returns observations, rewards, terminations, truncations (all False) and infos of all agents.
@@ -65,8 +65,8 @@ class ParallelGameEnv(Table, ParallelEnv[str, Observation, int]):
         agents = self.agents
         if offenders and self.illegal_action == "terminate":
             rewards = {agent: -float(self.rules.forfeit) if agent in offenders else 0.0 for agent in agents}
-            over = True
-            self._masks[:] = 0
+            self.game.abandon(self._states, self._index)
+            over = self._reveal()
         else:
             # Waiting seats are not read; those that decide were checked, so nothing is illegal.
             self.game.step(self._states, self._index, self._chosen, self._illegal)
@@ -77,8 +77,7 @@ class ParallelGameEnv(Table, ParallelEnv[str, Observation, int]):
             infos[agent]["illegal_action"] = True
         if over:
             self.agents = []
-        if self.render_mode == "human":
-            self.render()
+        self._watch()
         return observations, rewards, dict.fromkeys(agents, over), dict.fromkeys(agents, False), infos
 
     # --- parts -----------------------------------------------------------------------------------------------------------
@@ -123,9 +122,11 @@ class ParallelGameEnv(Table, ParallelEnv[str, Observation, int]):
     def _observe(self) -> dict[str, Observation]:
         vectors = np.empty((len(self._views), self.game.layout.size), dtype=np.float32)
         self.game.encode(self._views, vectors)
-        masks = self._masks.copy()
-        return {agent: {"observation": vectors[seat], "action_mask": masks[seat]} for seat, agent in enumerate(self.possible_agents)}
+        # Copies: a part of a common array would lead, by its base, to the other hands.
+        return {
+            agent: {"observation": vectors[seat].copy(), "action_mask": self._masks[seat].copy()}
+            for seat, agent in enumerate(self.possible_agents)
+        }
 
     def _infos(self) -> Infos:
-        masks = self._masks.copy()
-        return {agent: {"action_mask": masks[seat]} for seat, agent in enumerate(self.possible_agents)}
+        return {agent: {"action_mask": self._masks[seat].copy()} for seat, agent in enumerate(self.possible_agents)}

@@ -105,6 +105,12 @@ class SeatGames:
         self._move(games, np.ones(len(games), dtype=np.bool_), choices)
         self._play_on(games)
 
+    def abandon(self, games: NDArray[np.int64]) -> None:
+        """End the matches of `games` as they stand."""
+        self.game.abandon(self.states, games)
+        self._look(games)
+        self.over[games] = True
+
     # --- parts -----------------------------------------------------------------------------------------------------------
 
     def _begin(self, games: NDArray[np.int64]) -> None:
@@ -145,7 +151,7 @@ class SeatGames:
 
     def _look(self, games: NDArray[np.int64]) -> None:
         """Note what the outside seats of `games` know and may do."""
-        views = np.empty(len(games), dtype=self.game.view_dtype)
+        views = np.zeros(len(games), dtype=self.game.view_dtype)
         self.game.reveal(self.states, games, self.outside[games], views)
         masks = np.empty((len(games), self.game.num_actions), dtype=np.int8)
         self.game.legal(views, masks)

@@ -76,6 +76,8 @@ class SeatEnv(gymnasium.Env[Any, Any]):
             self._games.restart(np.zeros(1, dtype=np.int64))
         self._over = False
         self._rewarded = 0
+        if self.render_mode == "human":
+            self.render()
         return self._observe(), self._info()
 
     def step(self, action: int) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
@@ -93,7 +95,7 @@ class SeatEnv(gymnasium.Env[Any, Any]):
         if illegal and self.illegal_action == "raise":
             raise IllegalActionError(complaint(self.game, f"seat {self._games.outside[0]}", action, mask))
         if illegal and self.illegal_action == "terminate":
-            self._games.masks[:] = 0
+            self._games.abandon(np.zeros(1, dtype=np.int64))
             self._over, reward = True, -float(self.rules.forfeit)
         else:
             self._games.step(np.array([mask.argmax() if illegal else number], dtype=np.int64))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import operator
 from abc import ABC, abstractmethod
-from typing import Any, Final, Literal, get_args
+from typing import Any, Final, Literal, Self, get_args
 
 import numpy as np
 from gymnasium import spaces
@@ -71,11 +72,11 @@ class Table(ABC):
 
     def observation_space(self, agent: str) -> spaces.Space[Any]:
         """The same object at every call; equal for all agents, player counts and variants."""
-        return self.observation_spaces[agent]
+        return self.observation_spaces[self.possible_agents[self._seat_of(agent)]]
 
     def action_space(self, agent: str) -> spaces.Space[Any]:
         """The same object at every call."""
-        return self.action_spaces[agent]
+        return self.action_spaces[self.possible_agents[self._seat_of(agent)]]
 
     def view(self, agent: str) -> np.void:
         """What `agent` may know now as a view, which the package's agents take: `agents.make("greedy").act([env.view(agent)])`.
@@ -85,7 +86,7 @@ class Table(ABC):
         """
         if self._seed is None:
             raise RuntimeError("there is nothing to view: call reset() before view()")
-        view: np.void = self._view_of(self._seats[agent]).copy()
+        view: np.void = self._view_of(self._seat_of(agent)).copy()
         return view
 
     def render(self) -> str | None:
@@ -101,6 +102,19 @@ class Table(ABC):
 
     def close(self) -> None:  # noqa: B027 - not to be overridden
         """Nothing is held open."""
+
+    def __copy__(self) -> Self:
+        return copy.deepcopy(self)  # two environments that share a game would move each other
+
+    def _watch(self) -> None:
+        """Show what has happened to whoever watches."""
+        if self.render_mode == "human":
+            self.render()
+
+    def _seat_of(self, agent: str) -> int:
+        if agent not in self._seats:
+            raise KeyError(f"no agent {agent!r} at this table: there are {', '.join(self.possible_agents)}")
+        return self._seats[agent]
 
     def _deal(self, seed: int | None) -> None:
         """The first game of the stream of `seed`, or the next of the stream that is running. `ValueError` for a bad seed."""

@@ -111,7 +111,7 @@ class SeatVectorEnv(VectorEnv[Any, Any, Any]):
             self._games.step(chosen[playing], playing)
         rewards = (self._rewarded - self._games.costs).astype(np.float64)
         rewards[over] = -float(self.rules.forfeit)
-        self._games.masks[over] = 0
+        self._games.abandon(self._all[over])
         self._rewarded = self._games.costs.copy()
         self._done = self._games.over | over
         terminations = self._done.copy()

@@ -58,7 +58,7 @@ UNKNOWN: list[tuple[Any, str]] = [
     ("zzz", "agent 'zzz' is unknown: there are random, "),
     ("", "agent '' is unknown: there are random, "),
     (":greedy", "agent ':greedy' is unknown: there are random, "),
-    (None, "agent None is unknown: "),
+    (None, "agent None must be named by a string"),
     ("greedy:3", "agent 'greedy:3': 'greedy' takes nothing after the colon"),
     ("random:seed=1", "'random' takes nothing after the colon"),
 ]

@@ -35,7 +35,7 @@ def columns_of(layout: Layout) -> list[Column]:
 @st.composite
 def layouts(draw: st.DrawFn) -> Layout:
     names = (f"name{i}" for i in itertools.count())
-    tops = st.integers(1, 2**20).map(float)
+    tops = st.integers(1, 2**16).map(float)
 
     def column() -> Column:
         return Column(next(names), draw(tops), "a number", draw(st.sampled_from(["integer", "real", "squashed"])))

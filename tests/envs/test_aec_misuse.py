@@ -13,6 +13,7 @@ from sixnimmt_env import sixnimmt_v0
 from sixnimmt_env.envs.aec import AECGameEnv
 from sixnimmt_env.envs.table import IllegalActionError
 from sixnimmt_env.games import sixnimmt
+from sixnimmt_env.games.sixnimmt.state import OVER
 from tests.envs.playing import KINDS, MATCH, Options, legal, live, moment, name_of, shown, started, totals, walk
 
 NO_ACTIONS: list[Any] = [
@@ -153,9 +154,14 @@ def test_terminate_ends_the_match_for_all_at_the_offenders_cost(kind: Options, a
     offender, before = env.agent_selection, dict(env._cumulative_rewards)
     forfeit = sum(sixnimmt.bull_heads(card) for card in sixnimmt.deck(3, kind["deck"]))
     assert any(before[other] for other in before if other != offender)
-    states = env._states.tobytes()
+    states = env._states.copy()
     env.step(action)
-    assert env._states.tobytes() == states
+    assert env.view(offender)["table"]["phase"] == OVER
+    for agent in env.possible_agents:  # nobody is asked any more, and nothing but that has changed
+        assert not env.view(agent)["deciding"]
+    for part in ("phase", "actor"):
+        states["table"][part] = env._states["table"][part]
+    assert env._states.tobytes() == states.tobytes()
     assert env.terminations == dict.fromkeys(env.possible_agents, True)
     assert env.truncations == dict.fromkeys(env.possible_agents, False)
     assert env.rewards == {agent: -float(forfeit) if agent == offender else 0.0 for agent in env.possible_agents}

@@ -114,6 +114,7 @@ def test_the_board_is_rendered_up_to_the_end_and_after() -> None:
 
 def test_human_prints_the_board_after_every_action(capsys: pytest.CaptureFixture[str]) -> None:
     env, other = started(1, render_mode="human"), started(1, render_mode="ansi")
+    assert capsys.readouterr().out == f"{other.render()}\n\n"
     assert env.render() is None
     assert capsys.readouterr().out == f"{other.render()}\n\n"
     while live(env):

@@ -240,3 +240,35 @@ def test_a_variant_without_choices_is_refused() -> None:
     games = SeatGames(sixnimmt.GAME, rules, [agents.make("random")], None, 1, 0, skip_forced=True)
     with pytest.raises(NoChoiceError, match="nothing to decide"):
         games.start(np.zeros(1, dtype=np.uint64), np.zeros(1, dtype=np.uint64))
+
+
+def arrays_in(value: Any) -> list[Any]:
+    """All arrays in nested results, and what they are parts of."""
+    if isinstance(value, dict):
+        return [array for part in value.values() for array in arrays_in(part)]
+    if isinstance(value, tuple):
+        return [array for part in value for array in arrays_in(part)]
+    found = []
+    while isinstance(value, np.ndarray):
+        found.append(value)
+        value = value.base
+    return found
+
+
+def test_no_array_that_is_returned_is_part_of_a_larger_one() -> None:
+    """Such a part would lead, by its base, to what others see."""
+    together, in_turn, alone = parallel(), started(1), single()
+    observations, infos = together.reset(seed=1)
+    actions = {agent: int(seen["action_mask"].argmax()) for agent, seen in observations.items()}
+    first, _ = alone.reset(seed=1)
+    results = (
+        *((observations[agent], infos[agent]) for agent in together.agents),
+        *together.step(actions)[:1][0].values(),
+        in_turn.last(),
+        in_turn.infos["player_2"],
+        first,
+        alone.step(int(first["action_mask"].argmax())),
+    )
+    sizes = {together.game.layout.size, together.game.num_actions}
+    for result in results:
+        assert {array.size for array in arrays_in(result)} <= sizes

@@ -22,6 +22,7 @@ GAME = Game(
     to_act=engine.to_act,
     step=engine.step,
     commit=view.commit,
+    abandon=engine.abandon,
     reveal=view.reveal,
     legal=view.legal,
     encode=features.encode,

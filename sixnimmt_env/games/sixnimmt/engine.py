@@ -17,7 +17,7 @@ from ...core.cards import discard, has, insert
 from ...core.game import FINISHED, ILLEGAL, SCORED
 from ...core.kernel import i64, kernel
 from ...core.seeding import below, hide, mix
-from .rules import HEADS, LOGIC, MAX_CARD, MAX_HAND, MAX_SEATS
+from .rules import HEADS, LOGIC, MAX_CARD, MAX_HAND, MAX_ROUNDS, MAX_SEATS
 from .state import ACTION_FRONT, ACTION_ROW, DRAFT, NOBODY, OVER, PICK, ROW, SIDE
 
 NOWHERE: Final = -1  # landing: no row on this side
@@ -264,9 +264,11 @@ def _end_turn(state: Any) -> None:
 
 @kernel
 def _match_over(table: Any) -> bool:
-    """Asked after complete rounds only (RULES.md 1, match end)."""
+    """Asked after complete rounds only (RULES.md 1, match end). MAX_ROUNDS end a match to a target in which nobody ever takes a row."""
     if table.rounds > 0:
         return bool(table.round_index >= table.rounds)
+    if table.round_index >= MAX_ROUNDS:
+        return True
     worst = i64(0)
     for seat in range(i64(table.num_players)):
         worst = max(worst, i64(table.totals[seat]))
@@ -329,6 +331,7 @@ def _apply(state: Any, seat: int, action: int) -> None:
 @kernel
 def deal(states: Any, index: Any) -> None:
     """Start the games `index`, (k,) int64, of `states`, (n,) STATE, from their first round."""
+    check_index(states, index)
     for i in index:
         state = states[i]
         for seat in range(MAX_SEATS):
@@ -339,8 +342,28 @@ def deal(states: Any, index: Any) -> None:
 
 
 @kernel
+def check_index(states: Any, index: Any) -> None:
+    """`IndexError` unless `index` names games of `states`: compiled code would read and write beyond them."""
+    for i in index:
+        if not 0 <= i < len(states):
+            raise IndexError("index names a game that is not in states")
+
+
+@kernel
+def abandon(states: Any, index: Any) -> None:
+    """End the matches of the games `index` as they stand."""
+    check_index(states, index)
+    for i in index:
+        states[i].table.phase = OVER
+        states[i].table.actor = NOBODY
+
+
+@kernel
 def to_act(states: Any, index: Any, seats: Any) -> None:
     """Write to `seats`, (k,) uint16, which seats of the games `index` decide now: bit s for seat s, 0 when the match is over."""
+    check_index(states, index)
+    if len(seats) != len(index):
+        raise ValueError("seats must be as long as index")
     for k in range(len(index)):
         state = states[index[k]]
         bits = 0
@@ -360,6 +383,9 @@ def step(states: Any, index: Any, actions: Any, illegal: Any) -> None:
         actions: (k, 10) integers; only the entries of seats that decide are read.
         illegal: (k,) uint16, written: bit s set when the action of seat s is illegal. Such a game stays untouched.
     """
+    check_index(states, index)
+    if actions.shape != (len(index), MAX_SEATS) or len(illegal) != len(index):
+        raise ValueError("actions must be (k, 10) and illegal (k,), k being the length of index")
     for k in range(len(index)):
         state = states[index[k]]
         bits = 0
@@ -382,6 +408,8 @@ def commit(states: Any, game: int, seat: int, action: int) -> int:
 
     Returns ILLEGAL, with the state untouched, or the next seat that decides (lowest first) with the flags SCORED, FINISHED.
     """
+    if not 0 <= game < len(states):
+        raise IndexError("game is not in states")
     state = states[game]
     if not is_legal(state, seat, action):
         return ILLEGAL

@@ -1,7 +1,8 @@
 """What an observation of 6 nimmt! holds (`LAYOUT`) and the kernels that write it from views.
 
 One shape serves 2 to 10 players and every variant. The groups go from dense to wide: all that the usual player needs stands
-before `CARDS`, and observations may be cut at `COMPACT_SIZE`. Chances are those of opponents who play any of the cards they may hold.
+before `CARDS`, and observations may be cut at `COMPACT_SIZE`. Chances are those of opponents who play any
+of the cards they may hold, each as if alone: that two cannot hold the same card is left out, which matters only when few cards are unseen.
 """
 
 from __future__ import annotations
@@ -181,12 +182,15 @@ NOTES: Final = np.dtype(
 _C, _S, _R, _L, _H, _K = (group.indices() for group in LAYOUT.groups)
 _SEATS_AT, _ROWS_AT, _LADDER_AT, _HAND_AT, _CARDS_AT = (LAYOUT.offset(g.name) for g in LAYOUT.groups[1:])
 _SEATS_WIDTH, _ROWS_WIDTH, _LADDER_WIDTH, _HAND_WIDTH, _CARDS_WIDTH = (g.width for g in LAYOUT.groups[1:])
+_SIZE: Final = LAYOUT.size
 _SCALES, _SQUASHED, _SQUASHED_TOPS = LAYOUT.scales, LAYOUT.squashed, LAYOUT.squashed_tops
 
 
 @kernel
 def encode(views: Any, vectors: Any) -> None:
     """Write the observations of `views`, (k,) VIEW, to `vectors`: (k, LAYOUT.size) or, cut short, (k, COMPACT_SIZE) float32."""
+    if vectors.shape[0] != len(views) or (vectors.shape[1] != _CARDS_AT and vectors.shape[1] != _SIZE):
+        raise ValueError("vectors must be (k, LAYOUT.size) or (k, COMPACT_SIZE), k being the number of views")
     notes = np.zeros(1, NOTES)[0]
     for k in range(len(views)):
         view = views[k]

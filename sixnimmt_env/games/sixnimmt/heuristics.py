@@ -40,6 +40,8 @@ def act(views: Any, kind: int, seed: Any, actions: Any) -> None:
 
     A seat that has nothing to decide waits. `seed` is a uint64; equal views get equal dice in whatever batch they lie.
     """
+    if len(actions) != len(views):
+        raise ValueError("actions must be as long as views")
     notes = np.zeros(1, NOTES)[0]
     for k in range(len(views)):
         view = views[k]

@@ -17,6 +17,7 @@ from .state import ACTION_FRONT, ACTION_ROW, NOBODY, PICK, ROW, SIDE, STATE, new
 from .view import VIEW
 
 SIDES = ("end", "front")
+_WHOLE = (int, *(np.dtype(code).type for code in "bhilqBHILQ"))
 Option = int | tuple[int, str]
 
 
@@ -57,11 +58,14 @@ def play_turn(
         IllegalMove: anything impossible: a card twice, out of range or not in the hand, a choice missing or not offered. Nothing has
             changed.
     """
-    states = _lay_out(rows, plays, hands, professional)
+    if choices is not None and not (isinstance(choices, Mapping) and all(isinstance(choice, Mapping) for choice in choices.values())):
+        raise IllegalMove(f"choices={choices!r} must map players to {{'row': r}} or {{'row': r, 'side': 'end' or 'front'}}")
+    states = _lay_out(_lists("rows", rows), list(plays), None if hands is None else _lists("hands", hands), professional)
     state = states[0]
     reveal_picks(state)
     taken: dict[int, list[int]] = {}
     needed: list[tuple[int, list[Option]]] = []
+    plays = list(plays)
     while state["table"]["placed"] < len(plays):
         before = _rows(state)
         seat = int(state["table"]["order"][state["table"]["placed"]])
@@ -111,9 +115,11 @@ def table_view(
     if deck == "logic":
         raise IllegalMove('deck="logic" has public hands, which a table view does not take: use "standard" or "tactical"')
     rules = _rules(num_players=num_players, deck=deck, professional=professional, hand_size=hand_size, num_rows=len(rows))
-    if not 0 <= seat < num_players:
-        raise IllegalMove(f"seat {seat} does not exist: seats are 0..{num_players - 1}")
+    seats = range(rules.num_players)
+    if isinstance(seat, bool) or not isinstance(seat, (int, np.integer)) or seat not in seats:
+        raise IllegalMove(f"seat {seat!r} does not exist: seats are 0..{num_players - 1}")
     own, open_cards, shown = list(hand), list(seen), dict(revealed or {})
+    rows = _lists("rows", rows)
     _check_rows(rows)
     table_cards = [card for row in rows for card in row]
     _check_cards(list(shown.values()), "revealed", rules.highest_card)
@@ -128,8 +134,7 @@ def table_view(
     table = view["table"][0]
     _put_rows(table, rows)
     table["seen"] = from_list([*table_cards, *still_open])
-    table["penalties"][:num_players] = _heads(penalties, num_players, "penalties")
-    table["totals"][:num_players] = _heads(totals if totals is not None else penalties, num_players, "totals")
+    _put_heads(table, rules, penalties, totals)
     table["phase"], table["actor"] = PICK, NOBODY
     _set_turn(table, own, seat, shown, rules)
     hidden = rules.highest_card - len({*own, *table_cards, *still_open})
@@ -146,7 +151,7 @@ def _set_turn(table: np.void, own: list[int], seat: int, shown: dict[int, int], 
     table["turn"] = turn
     if not shown:
         return
-    if sorted(shown) != list(range(rules.num_players)):
+    if any(type(player) is not int for player in shown) or sorted(shown) != list(range(rules.num_players)):
         raise IllegalMove(f"revealed={shown} must name a card for every seat 0..{rules.num_players - 1}")
     order = sorted(shown, key=lambda player: shown[player])
     table["placed"] = order.index(seat)
@@ -154,8 +159,10 @@ def _set_turn(table: np.void, own: list[int], seat: int, shown: dict[int, int], 
         table["plays"][turn, player] = shown[player]
         table["order"][place] = player
         if place < table["placed"]:
-            rows = table["rows"] == shown[player]
-            table["landed"][player] = 1 + int(np.argmax(rows.any(axis=1)))
+            lies = (table["rows"] == shown[player]).any(axis=1)
+            table["landed"][player] = 1 + int(lies.argmax()) if lies.any() else NOBODY  # placed, and taken since
+    if order[0] != seat and not rules.professional:
+        raise IllegalMove(f"only the lowest card can be without a row, which is player {order[0]}'s {shown[order[0]]}")
     end, front = landing(table, shown[seat])
     if (end == NOWHERE) != (front == NOWHERE):
         raise IllegalMove(f"seat {seat} has nothing to choose: its {shown[seat]} goes to row {max(end, front)}")
@@ -166,6 +173,8 @@ def _lay_out(
     rows: Sequence[Sequence[int]], plays: Sequence[int], hands: Sequence[Sequence[int]] | None, professional: bool
 ) -> NDArray[np.void]:
     """One game in which every player has picked his card of `plays`."""
+    if not isinstance(professional, (bool, np.bool_)):
+        raise IllegalMove(f"professional={professional!r} must be True or False")
     if not 1 <= len(plays) <= MAX_SEATS:
         raise IllegalMove(f"{len(plays)} cards played: it takes 1 to {MAX_SEATS} players")
     if hands is None:
@@ -218,6 +227,24 @@ def _check_rows(rows: Sequence[Sequence[int]]) -> None:
     _check_cards([card for row in rows for card in row], "in the rows")
 
 
+def _lists(name: str, groups: Any) -> list[list[int]]:
+    """Copies of lists of cards; iterators are used up once, here."""
+    if isinstance(groups, (str, Mapping)) or not all(isinstance(group, Iterable) for group in groups):
+        raise IllegalMove(f"{name}={groups!r} must be lists of cards")
+    return [list(group) for group in groups]
+
+
+def _put_heads(table: np.void, rules: Rules, penalties: Sequence[int], totals: Sequence[int] | None) -> None:
+    heads = _heads(penalties, rules.num_players, "penalties")
+    sums = _heads(totals, rules.num_players, "totals") if totals is not None else heads
+    if sum(heads) > rules.deck_heads or any(total < penalty for total, penalty in zip(sums, heads, strict=True)):
+        raise IllegalMove(
+            f"penalties {heads} and totals {sums} cannot be: the deck has {rules.deck_heads} bull heads, and totals hold the penalties"
+        )
+    table["penalties"][: rules.num_players] = heads
+    table["totals"][: rules.num_players] = sums
+
+
 def _heads(values: Sequence[int], num_players: int, name: str) -> list[int]:
     if len(values) not in (0, num_players):
         raise IllegalMove(f"{name} has {len(values)} numbers: one for each of the {num_players} players, or none")
@@ -260,6 +287,6 @@ def _chosen(seat: int, card: int, options: dict[Option, int], choices: Mapping[i
         raise IllegalMove(f"player {seat} has to choose for his {card}: {offered}; give choices={{{seat}: ...}}")
     unknown = set(choice) - {"row", "side"}
     picked: Any = (choice.get("row"), choice["side"]) if "side" in choice else choice.get("row")
-    if unknown or picked not in options or isinstance(choice.get("row"), bool):
+    if unknown or type(choice.get("row")) not in _WHOLE or picked not in options:
         raise IllegalMove(f"the choice {dict(choice)} of player {seat} for his {card} is not offered: {offered}")
     return options[picked]

@@ -18,6 +18,7 @@ MAX_HAND: Final = 10
 MAX_ROWS: Final = 4
 MAX_CAPACITY: Final = 5
 MAX_CARD: Final = 104
+MAX_ROUNDS: Final = 10_000  # of any match, one to a target included
 
 Deck = Literal["standard", "tactical", "logic"]
 DECKS: Final[tuple[str, ...]] = get_args(Deck)
@@ -30,8 +31,8 @@ class IllegalMove(ValueError):
 
 def bull_heads(card: int) -> int:
     """Bull heads of `card` (1..104): 55 has 7, other multiples of 11 five, of 10 three, last digit 5 two, the rest one."""
-    if not 1 <= card <= MAX_CARD:
-        raise IllegalMove(f"card {card} does not exist: cards are 1..{MAX_CARD}")
+    if isinstance(card, bool) or not isinstance(card, (int, np.integer)) or not 1 <= card <= MAX_CARD:
+        raise IllegalMove(f"card {card!r} does not exist: cards are 1..{MAX_CARD}")
     if card == 55:
         return 7
     if card % 11 == 0:
@@ -57,7 +58,8 @@ class Rules:
             drafted face up).
         professional: cards may be added at either side of a row.
         rounds: number of rounds in a match; None for a match to `target`.
-        target: the match ends when, after a complete round, a total has reached this many bull heads; None when `rounds` is set.
+        target: the match ends when, after a complete round, a total has reached this many bull heads, or after 10 000 rounds; None when
+            `rounds` is set.
         exceed_target: "reached" means more than `target` instead of `target` or more.
         hand_size: cards dealt to each player, 1 to 10; also the turns of a round.
         num_rows: rows on the table, 1 to 4.
@@ -99,7 +101,7 @@ class Rules:
                 f"pass rounds=None, for a fixed number of rounds target=None"
             )
         if self.rounds is not None:
-            _whole("rounds", self.rounds, 1, 10_000)
+            _whole("rounds", self.rounds, 1, MAX_ROUNDS)
             if self.exceed_target:
                 raise ValueError("exceed_target=True needs a target: pass target=66, rounds=None")
         if self.target is not None:
@@ -169,9 +171,16 @@ class Rules:
             yield f"The match ends after the round in which a total {word} {self.target} heads; the fewest win, ties share the win."
 
 
-def _whole(name: str, value: object, low: int, high: int, why: str = "") -> None:
+def _whole(name: str, value: object, low: int, high: int, why: str = "") -> int:
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not low <= value <= high:
         raise ValueError(f"{name}={value!r} must be a whole number from {low} to {high}{why}")
+    return int(value)
+
+
+def _totals(totals: Sequence[int]) -> list[int]:
+    if not isinstance(totals, (Sequence, np.ndarray)) or isinstance(totals, str) or not len(totals):
+        raise ValueError(f"totals={totals!r} must be a sequence of bull heads, one a player")
+    return [_whole("a total", total, 0, 2**32 - 1) for total in totals]
 
 
 def deck(num_players: int, deck: Deck = "standard") -> list[int]:
@@ -184,9 +193,9 @@ def draft_order(num_players: int, round_index: int = 0, hand_size: int = MAX_HAN
 
     Returns `num_players * hand_size` seats, one a pick.
     """
-    _whole("num_players", num_players, 2, MAX_SEATS)
-    _whole("round_index", round_index, 0, 2**31)
-    return [(round_index + pick) % num_players for pick in range(num_players * hand_size)]
+    players = _whole("num_players", num_players, 2, MAX_SEATS)
+    first = _whole("round_index", round_index, 0, 2**31)
+    return [(first + pick) % players for pick in range(players * _whole("hand_size", hand_size, 1, MAX_HAND))]
 
 
 def match_over(
@@ -197,15 +206,16 @@ def match_over(
     exceed_target: bool = False,
 ) -> bool:
     """Whether the match is over, asked after a complete round. With `rounds` given the target is off."""
+    worst = max(_totals(totals))
+    played = _whole("rounds_played", rounds_played, 0, 2**31)
     if rounds is not None:
-        return rounds_played >= rounds
+        return played >= _whole("rounds", rounds, 1, MAX_ROUNDS)
     if target is None:
         raise ValueError("rounds=None and target=None would never end: give one of them")
-    worst = max(totals)
-    return worst > target if exceed_target else worst >= target
+    return worst >= _whole("target", target, 1, 100_000) + bool(exceed_target) or played >= MAX_ROUNDS
 
 
 def winners(totals: Sequence[int]) -> list[int]:
     """Seats with the fewest bull heads, ascending; ties share the win."""
-    best = min(totals)
-    return [seat for seat, total in enumerate(totals) if total == best]
+    heads = _totals(totals)
+    return [seat for seat, total in enumerate(heads) if total == min(heads)]

@@ -93,7 +93,7 @@ def _shown_turn(table: Any) -> int | None:
 
 def _placement(table: Any, seat: int, card: int) -> str:
     landed = int(table["landed"][seat])
-    if landed == 0:
+    if landed in (0, NOBODY):
         return f"{card_name(card):>5}"
     took = f", took {_heads(int(table['took'][seat]))}" if table["took"][seat] else ""
     return f"{card_name(card):>5} to row {landed - 1}{took}"

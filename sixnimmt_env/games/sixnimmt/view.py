@@ -14,10 +14,10 @@ from ...core.cards import above, fill, has, insert, size
 from ...core.game import ILLEGAL, NEXT_SEAT
 from ...core.kernel import i64, kernel
 from ...core.seeding import below, mix
-from .engine import NOWHERE, decides, landing, undrafted
+from .engine import NOWHERE, check_index, decides, landing, undrafted
 from .engine import commit as engine_commit
 from .rules import LOGIC, MAX_CARD, MAX_SEATS
-from .state import ACTION_FRONT, ACTION_ROW, DRAFT, OVER, PICK, ROW, TABLE
+from .state import ACTION_FRONT, ACTION_ROW, DRAFT, NUM_ACTIONS, OVER, PICK, ROW, TABLE
 
 VIEW: Final = np.dtype(
     [
@@ -39,6 +39,7 @@ def reveal(states: Any, index: Any, seats: Any, views: Any) -> None:
     The table is public. A hand is its owner's, and everybody's in logic. Picks are nobody's until they are revealed, not even
     their owner's: his view is the same before and after he has committed, but for `deciding`.
     """
+    _check(states, index, seats, views)
     for k in range(len(index)):
         _reveal(states[index[k]], i64(seats[k]), False, views[k])
 
@@ -49,8 +50,19 @@ def reveal_hands(states: Any, index: Any, seats: Any, views: Any) -> None:
 
     Picks and the cards to come stay hidden.
     """
+    _check(states, index, seats, views)
     for k in range(len(index)):
         _reveal(states[index[k]], i64(seats[k]), True, views[k])
+
+
+@kernel
+def _check(states: Any, index: Any, seats: Any, views: Any) -> None:
+    check_index(states, index)
+    if len(seats) != len(index) or len(views) != len(index):
+        raise ValueError("seats and views must be as long as index")
+    for seat in seats:
+        if not 0 <= seat < MAX_SEATS:
+            raise IndexError("a seat is not in 0..9")
 
 
 @kernel
@@ -70,6 +82,8 @@ def _reveal(state: Any, seat: int, all_open: bool, view: Any) -> None:
 @kernel
 def legal(views: Any, masks: Any) -> None:
     """Write 1 for each legal action of the seat and 0 elsewhere to `masks`, (k, NUM_ACTIONS) int8; all 0 if it does not decide."""
+    if masks.shape != (len(views), NUM_ACTIONS):
+        raise ValueError("masks must be (k, 113), k being the number of views")
     for k in range(len(views)):
         _legal(views[k], masks[k])
 
@@ -106,6 +120,8 @@ def commit(states: Any, game: int, seat: int, action: int, views: Any, masks: An
 
     Writes its view to `views[0]` and its legal actions to `masks[0]`, unless the action was illegal. Returns the code of `engine.commit`.
     """
+    if len(views) < 1 or masks.shape[0] < 1 or masks.shape[1] != NUM_ACTIONS:
+        raise ValueError("views must be (1,) and masks (1, 113)")
     code = engine_commit(states, game, seat, action)
     if code != ILLEGAL:
         _reveal(states[game], code & NEXT_SEAT, False, views[0])

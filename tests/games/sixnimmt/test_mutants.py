@@ -103,8 +103,8 @@ MUTANTS = [
     engine("the target must always be exceeded", ("return worst >= i64(table.target)", "return worst > i64(table.target)")),
     engine("the target need never be exceeded", (" + i64(table.exceed_target)", "")),
     engine("one round too many", ("table.round_index >= table.rounds", "table.round_index > table.rounds")),
-    rules("match_over takes reached for exceeded", ("worst > target if exceed_target else worst >= target", "worst > target")),
-    rules("the most heads win", ("    best = min(totals)\n", "    best = max(totals)\n")),
+    rules("match_over takes reached for exceeded", ("100_000) + bool(exceed_target)", "100_000) + 1")),
+    rules("the most heads win", ("if total == min(heads)", "if total == max(heads)")),
     # Cards and decks
     rules("55 has five heads", ("    if card == 55:\n        return 7\n", "")),
     rules("a five anywhere counts two", ("    if card % 5 == 0:\n", "    if card % 5 == 0 or 50 < card < 60:\n")),
