@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import signal
 import time
 from collections.abc import Callable, Iterator
@@ -22,11 +23,27 @@ from .vec_env import MatchVecEnv
 _PLAIN_SECONDS = 15.0  # between lines where the output is no terminal
 
 
+_STOPPING = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
+
+
 class Interrupt:
     """Whether the user has asked to stop, with Ctrl-C or a termination signal; asked twice, it stops at once."""
 
     def __init__(self) -> None:
         self.asked = False
+
+    @contextmanager
+    def shield(self) -> Iterator[None]:
+        """Take no notice of signals while the block runs: for work of moments that must not be cut in half."""
+        before = {}
+        with contextlib.suppress(ValueError):  # not the main thread
+            for number in _STOPPING:
+                before[number] = signal.signal(number, lambda number, frame: None)
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
 
     @contextmanager
     def watch(self, console: Console) -> Iterator[None]:
@@ -40,8 +57,9 @@ class Interrupt:
 
         before = {}
         try:
-            for number in (signal.SIGINT, signal.SIGTERM):
-                before[number] = signal.signal(number, stop)
+            for number in _STOPPING:
+                if signal.getsignal(number) != signal.SIG_IGN:  # as nohup has it
+                    before[number] = signal.signal(number, stop)
         except ValueError:  # not the main thread
             pass
         try:
@@ -57,10 +75,11 @@ class DivergedError(ValueError):
 
 def check_weights(model: BaseAlgorithm) -> None:
     """Raise `DivergedError` if the weights of `model` are no numbers."""
-    if not all(torch.isfinite(parameter).all() for parameter in model.policy.parameters()):
+    policy: Any = model.policy
+    if policy.overflowed or not all(torch.isfinite(parameter).all() for parameter in policy.parameters()):
         raise DivergedError(
             f"the training diverged before decision {model.num_timesteps:,}: the weights are no numbers any more; "
-            "lower training.learning_rate, or raise training.minibatch"
+            "lower training.learning_rate, or raise training.minibatch or training.reward_scale"
         )
 
 
@@ -92,6 +111,7 @@ class Coach(BaseCallback):
         self._save_checkpoint, self._checkpoint_seconds = save_checkpoint, 60.0 * checkpoint_minutes
         self._next_checkpoint = self._checkpoint_seconds
         self._before = (0, 0.0)  # frames and seconds at the end of the last rollout
+        self._at_start = False  # of a rollout
 
     @property
     def _env(self) -> MatchVecEnv:
@@ -104,6 +124,7 @@ class Coach(BaseCallback):
 
     def _on_rollout_start(self) -> None:
         check_weights(self.model)
+        self._at_start = self.num_timesteps > 0  # the first rollout is always finished
         model: Any = self.model
         model.ent_coef = self._training.entropy.at(self._budget.progress)
         if self._budget.seconds >= self._next_checkpoint:
@@ -113,8 +134,8 @@ class Coach(BaseCallback):
     def _on_step(self) -> bool:
         self._budget.spent_frames = self.num_timesteps
         self._display.show(self._budget)
-        # The clock ends the training between iterations: half a rollout would only be thrown away. The first one is always finished.
-        at_start = self.num_timesteps % self._training.batch == self._training.games and self.num_timesteps > self._training.batch
+        # The clock ends the training between iterations: half a rollout would only be thrown away.
+        at_start, self._at_start = self._at_start, False
         return not self._interrupt.asked and not (at_start and self._budget.out_of_time)
 
     def _on_rollout_end(self) -> None:

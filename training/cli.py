@@ -25,6 +25,7 @@ from sixnimmt_env import __version__, agents
 from sixnimmt_env.core.seeding import MAX_SEED
 from sixnimmt_env.games import sixnimmt
 
+_MOST_ROUNDS = 10_000_000  # they are all laid out at once, a hundred bytes each
 DONE, FAULT, REFUSED, INTERRUPTED = 0, 1, 2, 130
 
 _EPILOG = """\
@@ -152,7 +153,7 @@ def _train(options: argparse.Namespace) -> int:
     from . import config as configuration
 
     with _asked():
-        config = configuration.load(options.config, options.overrides)
+        config = configuration.load(options.config, options.overrides, check_agent=agents.make)
     if options.print_config:
         print(configuration.dump(config), end="")
         return DONE
@@ -167,14 +168,13 @@ def _train(options: argparse.Namespace) -> int:
 
 
 def _evaluate(options: argparse.Namespace) -> int:
-    from rich.console import Console
-
+    from .console import SteadyConsole
     from .evaluate import as_json, evaluate, show
     from .files import write_atomically
 
     with _asked():
-        if options.rounds < 1:
-            raise ValueError(f"--rounds {options.rounds} must be at least 1")
+        if not 1 <= options.rounds <= _MOST_ROUNDS:
+            raise ValueError(f"--rounds {options.rounds} must be from 1 to {_MOST_ROUNDS:,}")
         if not 0 <= options.seed <= MAX_SEED - 2:  # two more are the players' dice
             raise ValueError(f"--seed {options.seed} must be a whole number from 0 to {MAX_SEED - 2}")
         if options.json:
@@ -184,16 +184,17 @@ def _evaluate(options: argparse.Namespace) -> int:
         rules = _rules_for(agent, options)
     if "torch" in sys.modules:  # a policy plays; its network is so small that more threads than one only wait for each other
         sys.modules["torch"].set_num_threads(1)
-    console = Console()
+    console = SteadyConsole()
     results = evaluate(agent, rules, field, options.rounds, options.seed, console)
+    show(results, agent.name, console)
     if options.json:
         write_atomically(options.json, json.dumps(as_json(agent.name, options.seed, results), indent=2) + "\n")
-    show(results, agent.name, console)
     return DONE
 
 
 def _check_writable(path: Path) -> None:
     """Say before the work begins that its result could not be written."""
+    path = Path(os.path.realpath(path))  # where a link leads
     if path.is_dir():
         raise OSError(errno.EISDIR, "is a folder; name a file", str(path))
     if not path.parent.is_dir():
@@ -210,6 +211,8 @@ def _specs(text: str) -> list[str]:
 def _make(spec: str, seed: int) -> agents.Agent:
     """The agent of that name, or the policy at that path."""
     path = Path(spec)
+    if os.sep in spec and ":" not in spec:
+        return agents.make(f"policy:{spec}", seed=seed)  # which says what is wrong with the path
     if spec and spec not in agents.names() and (path.exists() or path.suffix == ".safetensors"):
         spec = f"policy:{spec}"
     return agents.make(spec, seed=seed)
@@ -217,11 +220,14 @@ def _make(spec: str, seed: int) -> agents.Agent:
 
 def _rules_for(agent: agents.Agent, options: argparse.Namespace) -> sixnimmt.Rules:
     """One round of the variant asked for, else of the one that the agent was trained on, else the default."""
-    trained = getattr(getattr(agent, "policy", None), "rules", sixnimmt.Rules())
+    policy = getattr(agent, "policy", None)
+    trained = getattr(policy, "rules", sixnimmt.Rules())
     asked = {"num_players": options.players, "deck": options.deck, "professional": options.professional}
     changes = {key: value for key, value in asked.items() if value not in (None, getattr(trained, key))}
     if changes.keys() & {"num_players", "deck"}:
         changes["deck_size"] = None  # that of the training may not fit
+    if (options.deck or trained.deck) == "logic" and policy is not None and not policy.network.shape.draft:
+        raise ValueError(f"{agent.name} was trained with the {trained.deck} deck and has not learned to draft: --deck logic is not for it")
     try:
         return dataclasses.replace(trained, rounds=1, target=None, exceed_target=False, **changes)
     except ValueError as error:
@@ -271,6 +277,9 @@ def _say(line: str, indent: int = 0) -> None:
 
 def run() -> NoReturn:
     """The console script."""
+    if sys.stdout is None or sys.stderr is None:  # closed by whoever started us
+        nowhere = open(os.devnull, "w")  # noqa: SIM115 - for as long as the process lives
+        sys.stdout, sys.stderr = sys.stdout or nowhere, sys.stderr or nowhere
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal without the sign ± shows another one

@@ -7,9 +7,9 @@ Every key has a default, and every problem of a file is reported at once, each w
 taken for a number, nor a number for a truth value. Anchors, aliases, tags and further documents are refused.
 
 An override is `key.path=value`: the path ends at the first "=", its parts are separated by dots, and the value is read as in a
-file. So an agent whose name holds a dot or "=" (`monte_carlo:rollouts=100`, `policy:runs/a/policy.safetensors`), and an item
+file. So an agent whose name holds a dot or "=" (`policy:runs/a/policy.safetensors`), and an item
 of a list, cannot be addressed alone; override the whole instead:
-`'opponents={greedy: 1, "monte_carlo:rollouts=100": 2}'`, `'evaluation.against=[random, greedy]'`.
+`'opponents={greedy: 1, "policy:runs/first": 2}'`, `'evaluation.against=[random, greedy]'`.
 """
 
 from __future__ import annotations
@@ -158,9 +158,9 @@ class Training(_Section):
 class Network(_Section):
     """The policy network."""
 
-    hidden: Annotated[int, whole(1, 4096)] = 64
+    hidden: Annotated[int, whole(1, 1024)] = 64
     """Units in each hidden layer."""
-    layers: Annotated[int, whole(1, 16)] = 2
+    layers: Annotated[int, whole(1, 8)] = 2
     """Hidden layers."""
 
 
@@ -169,7 +169,7 @@ class Evaluation(_Section):
 
     against: Annotated[tuple[str, ...], BeforeValidator(agents)] = ("random", "greedy")
     """Agents to be measured against, each on its own: one seat is ours, all others theirs."""
-    rounds: Annotated[int, whole(1, 10**9)] = 20_000
+    rounds: Annotated[int, whole(1, 10**7)] = 20_000
     """Rounds played against each of them."""
     seed: Seed = 1000
     """Fixes the deals of the evaluation."""
@@ -179,7 +179,7 @@ class Output(_Section):
     """What is written while the training runs."""
 
     checkpoint_minutes: Positive = 2.0
-    """Minutes between checkpoints, from which an interrupted training resumes."""
+    """Minutes between checkpoints: policies as they were on the way."""
     keep_checkpoints: Annotated[int, whole(1, 10_000)] = 3
     """Checkpoints kept; older ones are deleted."""
     tensorboard: Annotated[bool, BeforeValidator(truth)] = True

@@ -98,7 +98,7 @@ def text(pattern: str, wanted: str) -> BeforeValidator:
 def _spec_problem(spec: object) -> str:
     """What is wrong with `spec` as the text of an agent specification, "" if nothing; whether the agent exists is asked later."""
     if not isinstance(spec, str):
-        return 'must be an agent such as greedy or "monte_carlo:rollouts=100"'
+        return 'must be an agent such as greedy or "policy:runs/first"'
     if not spec.strip() or not spec.isprintable() or len(spec) > MAX_SPEC:
         return f"must be an agent such as greedy: 1 to {MAX_SPEC} printable characters"
     return ""

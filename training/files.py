@@ -19,6 +19,9 @@ def write_atomically(path: str | os.PathLike[str], data: bytes | str) -> None:
     """
     # A link is followed, as a plain write would: replacing the link itself would leave its target stale.
     target = Path(os.path.realpath(path))
+    if target.exists() and not target.is_file():
+        _write_into(target, data)
+        return
     # In the same folder, because only a rename within one file system is atomic; the name is cut for long file names.
     temp = target.with_name(f".{target.name[:40]}.{secrets.token_hex(4)}{TEMP_SUFFIX}")
     content = data.encode("utf-8") if isinstance(data, str) else data
@@ -32,6 +35,12 @@ def write_atomically(path: str | os.PathLike[str], data: bytes | str) -> None:
             error.filename = os.fspath(path)  # not the temporary file, nor nothing, as a full disk has it
         raise
     _flush_folder(target.parent)
+
+
+def _write_into(device: Path, data: bytes | str) -> None:
+    """Writes to a pipe or a device, which must not be replaced by a file; a folder is refused by the system."""
+    with open(device, "wb") as file:
+        file.write(data.encode("utf-8") if isinstance(data, str) else data)
 
 
 def _write_through(path: Path, content: bytes) -> None:

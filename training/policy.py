@@ -109,13 +109,20 @@ def save(folder: Path, network: Scorer, game: Game, rules: Rules, training: dict
     try:
         write_atomically(path, weights)
     except BaseException:
-        if old is None:
+        if old is None and not _holds(path, weights):  # the weights may be there, and what failed was to make sure of it
             about_path.unlink(missing_ok=True)
         raise
     if old is not None:
         with contextlib.suppress(OSError):  # the pair is complete: the old description is only in the way
             write_atomically(about_path, _json(about))
     return path
+
+
+def _holds(path: Path, data: bytes) -> bool:
+    try:
+        return path.read_bytes() == data
+    except OSError:
+        return False
 
 
 def _json(about: dict[str, Any]) -> str:
@@ -245,7 +252,7 @@ def _shape(network: dict[str, Any]) -> Shape:
     sizes = {key: value for key, value in _known(network, "network", ["kind", *names]).items() if key != "kind"}
     if missing := [name for name in names if name not in sizes]:
         raise ValueError(f"network {', '.join(missing)}: missing")
-    for name, high in (("hidden", 4096), ("layers", 16)):
+    for name, high in (("hidden", 1024), ("layers", 8)):
         if type(sizes[name]) is not int or not 1 <= sizes[name] <= high:
             raise ValueError(f"network {name}={sizes[name]!r} must be a whole number from 1 to {high}")
     if type(sizes["draft"]) is not bool:

@@ -50,6 +50,7 @@ class ScorerPolicy(MaskableActorCriticPolicy):
 
     def __init__(self, *args: Any, shape: Shape, **kwargs: Any) -> None:
         self.shape = shape
+        self.overflowed = False  # outputs were no numbers: finite weights can be too large as well
         super().__init__(*args, features_extractor_class=FlattenExtractor, ortho_init=False, **kwargs)
 
     def _build_mlp_extractor(self) -> None:
@@ -70,6 +71,9 @@ class ScorerPolicy(MaskableActorCriticPolicy):
     def _log_probabilities(self, observations: Tensor, masks: Any) -> tuple[Tensor, Tensor]:
         """(k, actions) log-probabilities, next to minus infinity where masked, and (k, 1) values."""
         logits, values = self.mlp_extractor(observations)
+        if not torch.isfinite(values.sum() + logits.sum()):
+            self.overflowed = True
+            logits = torch.zeros_like(logits)  # the rollout is finished with any legal play, and then the training ends
         if masks is not None:
             legal = torch.as_tensor(masks, dtype=torch.bool, device=logits.device).reshape(logits.shape)
             logits = logits.masked_fill(~legal, _MASKED)

@@ -28,6 +28,7 @@ from . import policy, ppo
 from .budget import Budget
 from .callbacks import Coach, Display, DivergedError, Interrupt, check_weights
 from .config import Config, ConfigError
+from .console import SteadyConsole
 from .evaluate import as_json, evaluate, show
 from .files import write_atomically
 from .metrics import Metrics
@@ -64,7 +65,7 @@ def train(config: Config, folder: Path, console: Console | None = None) -> Run:
         DivergedError: the weights are no numbers any more; the checkpoints are those from before.
         OSError: the disk fills up or fails. What was saved before is intact.
     """
-    console = console or Console()
+    console = console or SteadyConsole()
     opponents, field = _players(config)
     ppo.check(config)
     _try_out(config, opponents)
@@ -77,8 +78,12 @@ def train(config: Config, folder: Path, console: Console | None = None) -> Run:
     with interrupt.watch(console):
         _learn(config, saver, interrupt, console)
         seconds = budget.seconds
-        path = saver.final(interrupt.asked)
-    learning_curve(folder / "metrics.csv", folder / "learning_curve.png", config.name)
+        with interrupt.shield():
+            path = saver.final(interrupt.asked)
+    try:
+        learning_curve(folder / "metrics.csv", folder / "learning_curve.png", config.name)
+    except OSError as error:
+        _say(console, f"The learning curve could not be drawn: {error.filename}: {error.strerror}")
     decisions = int(saver.model.num_timesteps)
     _say(console, f"{decisions:,} decisions in {seconds / 60:.1f} minutes; policy saved as {path}")
     results = [] if interrupt.asked else _evaluate(config, folder, field, console)

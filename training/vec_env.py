@@ -27,6 +27,11 @@ from .network import Shape
 _STREAM_BITS = np.uint64(32)  # game g plays the matches g * 2**32, g * 2**32 + 1, ... of the seed: no deal comes twice
 
 
+def _stream(seed: int) -> int:
+    """The seed of the training's deals: apart from those that an evaluation with the same seed deals."""
+    return int(np.random.SeedSequence([seed, 0x7EA1]).generate_state(1, np.uint64)[0] >> np.uint64(1))
+
+
 @dataclass
 class Tally:
     """What happened since it was last taken."""
@@ -89,7 +94,7 @@ class MatchVecEnv(VecEnv):
             self._reset_seeds()
             self._numbers = None
         # A reset in the middle goes on with the next match of each game.
-        seeds = np.full(self.num_envs, self._seed, dtype=np.uint64)
+        seeds = np.full(self.num_envs, _stream(self._seed), dtype=np.uint64)
         first = self._all.astype(np.uint64) << _STREAM_BITS
         self._numbers = first if self._numbers is None else self.games.states["game"] + np.uint64(1)
         self.games.start(seeds, self._numbers)

@@ -203,6 +203,9 @@ class Reader:
             line, problem = _syntax_problem(error, text)
             self.report(where if where.path is not None else Where(where.source, line), problem)
             return None
+        except (AssertionError, ValueError, RecursionError) as error:  # what the reader forgets to check, such as versions and escapes
+            self.report(where, f"is no YAML that can be read: {str(error) or type(error).__name__}")
+            return None
         if node is None:
             empty = "is empty: write at least one key, such as seed: 0"
             self.report(where, empty if where.path is None else "has no value: write null for none")

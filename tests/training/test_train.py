@@ -33,6 +33,7 @@ from training.callbacks import Coach, Display, DivergedError
 from training.cli import main
 from training.config import Config, ConfigError
 from training.files import TEMP_SUFFIX
+from training.network import Scorer
 from training.train import Run, _players, free_folder, train
 
 SMOKE = Path(__file__).parents[2] / "configs" / "smoke.yaml"
@@ -481,7 +482,6 @@ def full_disk(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
 FULL = {
     "policy.json": {"config.yaml", "metrics.csv"},
     "policy.safetensors": {"config.yaml", "metrics.csv"},
-    "learning_curve.png": {"config.yaml", "metrics.csv", "policy.json", "policy.safetensors"},
     "evaluation.json": RUN_FILES - {"evaluation.json"},
     "config.yaml": set(),
 }
@@ -497,6 +497,32 @@ def test_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pyte
     assert said.splitlines()[-1].startswith(f"sixnimmt: {folder / name}: ")
     assert "No space left on device" in said
     assert contents(folder) == there
+
+
+def test_full_disk_at_the_learning_curve_is_no_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    full_disk(monkeypatch, "learning_curve.png")
+    result, said = run(tiny(), tmp_path)
+    assert "The learning curve could not be drawn: " in said
+    assert len(result.results) == 2
+
+
+def test_the_clock_ends_a_training_of_single_steps(tmp_path: Path) -> None:
+    single = ("training.steps=1", "training.games=64", "training.minibatch=64")
+    result, _ = run(tiny(*single, "training.frames=1e12", "training.max_minutes=0.02"), tmp_path)
+    assert 0 < result.seconds < 60
+
+
+def test_overflowing_outputs_are_a_divergence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Weights that are finite can be so large that what comes out is not."""
+    forward = Scorer.forward
+
+    def overflow(self: Scorer, observations: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        logits, values = forward(self, observations)
+        return logits * float("inf"), values
+
+    monkeypatch.setattr(Scorer, "forward", overflow)
+    with pytest.raises(DivergedError, match="diverged"):
+        run(tiny("training.frames=20000"), tmp_path)
 
 
 def test_full_disk_at_a_checkpoint_is_no_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

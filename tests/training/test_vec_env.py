@@ -289,3 +289,10 @@ def test_stock_maskable_ppo_runs_on_it() -> None:
     mean, _ = evaluate_policy(model, env, n_eval_episodes=20)
     assert -80 < mean < -1, "whole matches in bull heads, not in scaled rewards"
     env.close()
+
+
+def test_training_deals_are_not_those_of_an_evaluation() -> None:
+    """An evaluation with the seed of the training must not examine on what was trained on."""
+    env = make(Rules(), 4)
+    env.reset()
+    assert env.games.states["seed"][0] != env._seed
