@@ -71,12 +71,12 @@ class ScorerPolicy(MaskableActorCriticPolicy):
     def _log_probabilities(self, observations: Tensor, masks: Any) -> tuple[Tensor, Tensor]:
         """(k, actions) log-probabilities, next to minus infinity where masked, and (k, 1) values."""
         logits, values = self.mlp_extractor(observations)
-        if not torch.isfinite(values.sum() + logits.sum()):
-            self.overflowed = True
-            logits = torch.zeros_like(logits)  # the rollout is finished with any legal play, and then the training ends
         if masks is not None:
             legal = torch.as_tensor(masks, dtype=torch.bool, device=logits.device).reshape(logits.shape)
             logits = logits.masked_fill(~legal, _MASKED)
+        if not torch.isfinite(values.sum() + logits.sum()):
+            self.overflowed = True
+            logits = torch.where(torch.isfinite(logits), logits, 0.0)  # the rollout is finished with any legal play, then the training ends
         return torch.log_softmax(logits, dim=1), values
 
     def forward(self, obs: Tensor, deterministic: bool = False, action_masks: Any = None) -> tuple[Tensor, Tensor, Tensor]:
