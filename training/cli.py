@@ -25,6 +25,8 @@ from sixnimmt_env import __version__, agents
 from sixnimmt_env.core.seeding import MAX_SEED
 from sixnimmt_env.games import sixnimmt
 
+from .plugin import agent_of
+
 _MOST_ROUNDS = 10_000_000  # they are all laid out at once, a hundred bytes each
 DONE, FAULT, REFUSED, INTERRUPTED = 0, 1, 2, 130
 
@@ -153,7 +155,7 @@ def _train(options: argparse.Namespace) -> int:
     from . import config as configuration
 
     with _asked():
-        config = configuration.load(options.config, options.overrides, check_agent=agents.make)
+        config = configuration.load(options.config, options.overrides, check_agent=agent_of)
     if options.print_config:
         print(configuration.dump(config), end="")
         return DONE
@@ -179,12 +181,17 @@ def _evaluate(options: argparse.Namespace) -> int:
             raise ValueError(f"--seed {options.seed} must be a whole number from 0 to {MAX_SEED - 2}")
         if options.json:
             _check_writable(options.json)
-        agent = _make(options.agent, options.seed + 1)
-        field = [_make(spec, options.seed + 2) for spec in _specs(options.against)]
+        agent = agent_of(options.agent, seed=options.seed + 1)
+        field = [agent_of(spec, seed=options.seed + 2) for spec in _specs(options.against)]
         rules = _rules_for(agent, options)
     if "torch" in sys.modules:  # a policy plays; its network is so small that more threads than one only wait for each other
         sys.modules["torch"].set_num_threads(1)
     console = SteadyConsole()
+    trained = getattr(getattr(agent, "policy", None), "rules", rules)
+    if dataclasses.replace(rules, rounds=trained.rounds, target=trained.target, exceed_target=trained.exceed_target) != trained:
+        console.print("Note: the policy was trained on another variant or number of players, which it plays better than this.")
+    elif trained.rounds != 1:
+        console.print("Note: the policy was trained on longer matches; single rounds are evaluated here.")
     results = evaluate(agent, rules, field, options.rounds, options.seed, console)
     show(results, agent.name, console)
     if options.json:
@@ -206,16 +213,6 @@ def _check_writable(path: Path) -> None:
 def _specs(text: str) -> list[str]:
     """The agents in "greedy,name:key=1,other=2,random": a comma before key= goes on with the options of an agent."""
     return re.split(r",(?!\w+=)", text)
-
-
-def _make(spec: str, seed: int) -> agents.Agent:
-    """The agent of that name, or the policy at that path."""
-    path = Path(spec)
-    if os.sep in spec and ":" not in spec:
-        return agents.make(f"policy:{spec}", seed=seed)  # which says what is wrong with the path
-    if spec and spec not in agents.names() and (path.exists() or path.suffix == ".safetensors"):
-        spec = f"policy:{spec}"
-    return agents.make(spec, seed=seed)
 
 
 def _rules_for(agent: agents.Agent, options: argparse.Namespace) -> sixnimmt.Rules:

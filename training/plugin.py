@@ -2,8 +2,21 @@
 
 from __future__ import annotations
 
-from sixnimmt_env.agents import Agent
+import os
+from pathlib import Path
+
+from sixnimmt_env.agents import Agent, make, names
 from sixnimmt_env.core.game import Game
+
+
+def agent_of(spec: str, game: str | Game = "sixnimmt", seed: int = 0) -> Agent:
+    """The agent that `spec` names, or the policy at the path `spec`. `ValueError` that says what is wrong."""
+    path = Path(spec)
+    known = names(game if isinstance(game, str) else game.name)
+    looks_like_a_path = os.sep in spec or path.exists() or path.suffix in (".safetensors", ".json")
+    if spec and spec not in known and ":" not in spec and looks_like_a_path:
+        spec = f"policy:{spec}"  # which says what is wrong with the path
+    return make(spec, game, seed=seed)
 
 
 def policy(game: Game, argument: str, seed: int) -> Agent:

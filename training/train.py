@@ -17,7 +17,7 @@ from rich.console import Console
 from sb3_contrib import MaskablePPO
 from stable_baselines3.common.logger import KVWriter, Logger, TensorBoardOutputFormat
 
-from sixnimmt_env import agents, games
+from sixnimmt_env import games
 from sixnimmt_env.agents import Agent
 from sixnimmt_env.arena import Strength
 from sixnimmt_env.core.seeding import MAX_SEED
@@ -34,6 +34,7 @@ from .files import write_atomically
 from .metrics import Metrics
 from .network import Shape
 from .plots import learning_curve
+from .plugin import agent_of
 from .vec_env import MatchVecEnv
 from .yaml_reader import KeyPath
 
@@ -175,7 +176,7 @@ def _players(config: Config) -> tuple[list[tuple[Agent, float]], list[Agent]]:
 
     def make(spec: str, place: KeyPath, seed: int) -> Agent | None:
         try:
-            return agents.make(spec, config.game, seed % (MAX_SEED + 1))
+            return agent_of(spec, config.game, seed % (MAX_SEED + 1))
         except ValueError as error:
             problems.append(str(config.fault(place, str(error))))
             return None

@@ -47,6 +47,7 @@ class Group:
     count: int
     line: str
     columns: tuple[Column, ...]
+    first: int = 0  # number of the first line, for people
 
     @property
     def width(self) -> int:
@@ -135,7 +136,8 @@ class Layout:
             for i in range(group.count):
                 shown = [f"{key} {_number(values[i])}" for key, values in columns.items() if values[i]]
                 if shown:
-                    parts.append(f"  {i if group.count > 1 else ''}: ".replace(" :", " ") + ", ".join(shown))
+                    label = f"{group.first + i}: " if group.count > 1 else ""
+                    parts.append(f"  {label}{', '.join(shown)}")
         return "\n".join(parts)
 
     def table(self) -> str:
@@ -150,6 +152,8 @@ class Layout:
         return "\n".join(lines)
 
     def _checked(self, observation: NDArray[np.float32]) -> NDArray[np.float64]:
+        if isinstance(observation, dict):
+            raise ValueError('the vector is wanted, not the whole observation: pass observation["observation"]')
         vector = np.asarray(observation, dtype=np.float64)
         if vector.shape != (self.size,):
             raise ValueError(f"an observation of layout {self.version} has shape ({self.size},), this one {vector.shape}")

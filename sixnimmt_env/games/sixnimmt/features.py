@@ -79,7 +79,7 @@ ROWS: Final = Group(
         Column("unseen_above", _CARD, "unseen cards between its last card and the next row's"),
         Column("own_above", MAX_HAND, "own cards between its last card and the next row's"),
         Column("rank", MAX_ROWS, "place by last card, 1 the lowest"),
-        Column("dearer", MAX_ROWS, "rows with fewer bull heads"),
+        Column("cheaper_rows", MAX_ROWS, "rows with fewer bull heads"),
         Column("can_end", 1, "may be chosen now: taken, or laid at its end"),
         Column("can_front", 1, "may be chosen now: laid at its front"),
         Column("cost", MAX_ROW_HEADS, "bull heads the choice would cost at once"),
@@ -159,6 +159,7 @@ CARDS: Final = Group(
         Column("holder", MAX_SEATS, "1 + the seat in whose open hand it is (logic), clockwise from the own one; 0 nobody"),
         Column("row", MAX_ROWS, "1 + the row it lies in; 0 none"),
     ),
+    first=1,
 )
 
 LAYOUT: Final = Layout(1, (CONTEXT, SEATS, ROWS, LADDER, HAND, CARDS))
@@ -403,11 +404,11 @@ def _rows(view: Any, notes: Any, vector: Any) -> None:
         vector[at + _R.own_above] = between(view.hand, last, limit)
         vector[low + _L.own_above] = vector[at + _R.own_above]
         vector[at + _R.rank] = rank + 1
-        dearer = 0
+        cheaper = 0
         for other in range(notes.rows):
             if table.row_heads[other] < table.row_heads[row]:
-                dearer += 1
-        vector[at + _R.dearer] = dearer
+                cheaper += 1
+        vector[at + _R.cheaper_rows] = cheaper
         if view.deciding and table.phase == ROW:
             vector[at + _R.can_end] = 1.0
             vector[at + _R.cost] = table.row_heads[row]

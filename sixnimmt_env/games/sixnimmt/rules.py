@@ -18,6 +18,7 @@ MAX_HAND: Final = 10
 MAX_ROWS: Final = 4
 MAX_CAPACITY: Final = 5
 MAX_CARD: Final = 104
+_ORDINALS: Final = ("", "first", "second", "third", "fourth", "fifth", "sixth")
 MAX_ROUNDS: Final = 10_000  # of any match, one to a target included
 
 Deck = Literal["standard", "tactical", "logic"]
@@ -161,7 +162,7 @@ class Rules:
         else:
             yield "A card joins the row with the highest last card below it."
         yield (
-            f"Card {self.row_capacity + 1} of a row takes the {self.row_capacity} before it. "
+            f"Whoever lays the {_ORDINALS[self.row_capacity + 1]} card of a row takes the {self.row_capacity} before it. "
             "A card that fits nowhere takes a row of its owner's choice."
         )
         if self.rounds is not None:

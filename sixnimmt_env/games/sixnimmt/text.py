@@ -93,6 +93,8 @@ def _shown_turn(table: Any) -> int | None:
 
 def _placement(table: Any, seat: int, card: int) -> str:
     landed = int(table["landed"][seat])
+    if card == 0:  # a view made by hand does not know earlier turns
+        return ""
     if landed in (0, NOBODY):
         return f"{card_name(card):>5}"
     took = f", took {_heads(int(table['took'][seat]))}" if table["took"][seat] else ""

@@ -137,7 +137,7 @@ class Slow:
         for row, cards in enumerate(self.rows):
             line = self.row_line(row) | {f"card_{slot}": card for slot, card in enumerate(cards)}
             line["rank"] = 1 + self.ladder.index(row)
-            line["dearer"] = len([other for other in self.rows if heads_of(other) < heads_of(cards)])
+            line["cheaper_rows"] = len([other for other in self.rows if heads_of(other) < heads_of(cards)])
             if self.placing:
                 line["can_end"], line["can_front"] = ACTION_ROW + row in self.legal, ACTION_FRONT + row in self.legal
             if self.placing and self.legal:
