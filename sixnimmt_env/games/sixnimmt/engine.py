@@ -4,6 +4,11 @@ The path of a card: `step` or `commit` checks an action and writes it down; when
 so, `reveal_picks` turns the cards over, `_settle` places them in ascending order (`place_next`) and stops where an owner has to
 choose (`place_chosen`); after the last card `_end_turn` goes on to the next turn, round, or the end of the match.
 
+The rules of placing, as the comments below number them. For a card, in ascending order of the cards revealed:
+1. it goes to the row whose last card is the highest below it (professional: to the nearest card, a row's last below or first above it);
+2. a row with room takes it in; 3. a full row is taken by its owner, and the card alone starts it anew;
+4. a card that fits nowhere makes its owner take a row of his choice, whatever it costs, and starts it anew.
+
 All functions take records of `state.STATE` (or its `table`) and change them in place. An illegal action changes nothing.
 """
 
@@ -30,7 +35,7 @@ _FAR: Final = 255  # more than any difference of two cards
 def landing(table: Any, card: int) -> tuple[int, int]:
     """(row whose end, row whose front) `card` may join now, NOWHERE for none.
 
-    Both NOWHERE: the owner takes a row of his choice (RULES.md 1, rule 4). Both given, professional only: a tie, the owner
+    Both NOWHERE: the owner takes a row of his choice (rule 4). Both given, professional only: a tie, the owner
     chooses. Otherwise exactly one is given, the nearest candidate (rule 1).
     """
     end, end_gap = NOWHERE, _FAR
@@ -264,7 +269,7 @@ def _end_turn(state: Any) -> None:
 
 @kernel
 def _match_over(table: Any) -> bool:
-    """Asked after complete rounds only (RULES.md 1, match end). MAX_ROUNDS end a match to a target in which nobody ever takes a row."""
+    """Asked after complete rounds only. MAX_ROUNDS end a match to a target in which nobody ever takes a row."""
     if table.rounds > 0:
         return bool(table.round_index >= table.rounds)
     if table.round_index >= MAX_ROUNDS:
