@@ -122,11 +122,7 @@ def table_view(
     rows = _lists("rows", rows)
     _check_rows(rows)
     table_cards = [card for row in rows for card in row]
-    _check_cards(list(shown.values()), "revealed", rules.highest_card)
-    waiting = [card for card in shown.values() if seat in shown and card >= shown[seat]]  # not yet placed
-    _check_cards([*own, *table_cards, *waiting], "in the position", rules.highest_card)
-    still_open = [card for card in dict.fromkeys([*open_cards, *shown.values()]) if card not in table_cards]
-    _check_cards([*own, *table_cards, *still_open], "in the position", rules.highest_card)
+    still_open = _still_open(own, table_cards, open_cards, shown, seat, rules.highest_card)
     view = np.zeros(1, dtype=VIEW)
     view["table"] = new_states(rules, 1)["table"]
     view["seat"], view["deciding"] = seat, 1
@@ -141,6 +137,16 @@ def table_view(
     if hidden < (num_players - 1) * len(own):
         raise IllegalMove(f"{hidden} unseen cards are too few for {num_players - 1} other hands of {len(own)}: too many cards in `seen`")
     return cast(np.void, view[0])
+
+
+def _still_open(own: list[int], table_cards: list[int], open_cards: list[int], shown: dict[int, int], seat: int, highest: int) -> list[int]:
+    """The cards that have lain open and lie in no row, after checking that no card is in two places."""
+    _check_cards(list(shown.values()), "revealed", highest)
+    waiting = [card for card in shown.values() if seat in shown and card >= shown[seat]]  # not yet placed
+    _check_cards([*own, *table_cards, *waiting], "in the position", highest)
+    still_open = [card for card in dict.fromkeys([*open_cards, *shown.values()]) if card not in table_cards]
+    _check_cards([*own, *table_cards, *still_open], "in the position", highest)
+    return still_open
 
 
 def _set_turn(table: np.void, own: list[int], seat: int, shown: dict[int, int], rules: Rules) -> None:
