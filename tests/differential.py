@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from sixnimmt_env.core.game import FINISHED, ILLEGAL, SCORED
 from sixnimmt_env.games.sixnimmt import Rules, engine, view, winners
-from sixnimmt_env.games.sixnimmt.state import NUM_ACTIONS, PHASES, ROW, SIDE, new_states
+from sixnimmt_env.games.sixnimmt.state import NUM_ACTIONS, PHASES, new_states
 from tests.reference import DECKS, FRONT_ACTION, ROW_ACTION, ReferenceGame, RuleError, heads_of
 
 Options = dict[str, Any]
@@ -146,11 +146,9 @@ def engine_positions(states: NDArray[np.void], index: NDArray[np.int64]) -> list
     engine.to_act(states, index, seats)
     games = states[index]
     table = games["table"]
-    placing = (table["phase"] == ROW) | (table["phase"] == SIDE)
-    latest = np.where(placing, table["turn"], np.maximum(table["turn"], 1) - 1)
     columns = [table["phase"], seats, table["turn"], table["round_index"], table["totals"], table["penalties"], table["rows"]]
     columns += [table["row_len"], table["row_heads"], games["hands"], table["seen"]]
-    columns += [table["plays"][np.arange(len(index)), latest], table["order"], table["placed"], table["took"]]
+    columns += [table["last"], table["order"], table["placed"], table["took"]]
     return list(zip(*(column.tolist() for column in columns), strict=True))
 
 
@@ -158,8 +156,8 @@ def words(mask: int) -> list[int]:
     return [mask & LOW_WORD, mask >> 64]
 
 
-def reference_position(game: ReferenceGame, penalties_before: Sequence[int]) -> tuple[Any, ...]:
-    """FIELDS of the reference; `penalties_before` are those before the latest turn."""
+def reference_position(game: ReferenceGame) -> tuple[Any, ...]:
+    """FIELDS of the reference."""
     seat_padding = PADDING[SEATS - game.num_players]
     hands = [sum([BITS[card] for card in hand]) for hand in game.hands]
     seen = sum([BITS[card] for card in game.cards]) - sum(hands) - sum([BITS[card] for card in game.pool + game.stock])
@@ -179,7 +177,7 @@ def reference_position(game: ReferenceGame, penalties_before: Sequence[int]) -> 
         [game.revealed.get(seat, 0) for seat in range(SEATS)],
         sorted(game.revealed, key=game.revealed.__getitem__) + PADDING[SEATS - len(game.revealed)],
         len(game.revealed) - len(game.unplaced),
-        [now - before for now, before in zip(game.penalties, penalties_before, strict=True)] + seat_padding,
+        game.took + seat_padding,
     )
 
 
@@ -221,7 +219,6 @@ class Lockstep:
         self.states = new_states(Rules(), slots)
         self.games = [ReferenceGame(num_players=2) for _ in range(slots)]
         self.options: list[Options] = [{} for _ in range(slots)]
-        self.before = [[0, 0] for _ in range(slots)]  # penalties before the latest turn
         self.codes: dict[int, int] = {}  # what the last `commit` of a decision answered
         self.live: list[int] = []
         for slot in range(slots):
@@ -277,7 +274,6 @@ class Lockstep:
 
     def _take_over_deal(self, slot: int) -> None:
         game = self.games[slot]
-        self.before[slot] = [0] * game.num_players
         if game.deck == "logic":
             game.start_draft()
             return
@@ -331,11 +327,9 @@ class Lockstep:
         """Let the reference do the same, and hold the answer of `commit` against it."""
         game = self.games[slot]
         self._count_choice(game, moves)
-        if game.phase == "pick":
-            self.before[slot] = list(game.penalties)
-        heads = sum(game.totals)
+        heads, drafted = sum(game.totals), game.phase == "draft"
         game.apply(moves)
-        if game.revealed and game.phase in ("pick", "round_over", "over"):
+        if not drafted and game.phase in ("pick", "round_over", "over"):
             self.tally.count_turn(self.options[slot])
         expected = SCORED if sum(game.totals) != heads else 0
         if game.phase == "round_over":
@@ -357,7 +351,7 @@ class Lockstep:
         self.tally.decisions += len(slots)
         found = engine_positions(self.states, np.array(slots, dtype=np.int64))
         for slot, position in zip(slots, found, strict=True):
-            if position != reference_position(self.games[slot], self.before[slot]):
+            if position != reference_position(self.games[slot]):
                 self._fail(slot, "the positions differ")
         asked = [slot for slot in slots if self.games[slot].phase in ("row", "side") or self.rng.random() * self.legal_every < 1]
         if asked:
@@ -384,7 +378,7 @@ class Lockstep:
         lines = [f"{self.place}, game {int(self.states['game'][slot])}, round {game.rounds_played}, turn {game.turn}: {what}"]
         lines.append(f"  rules: {self.options[slot]}")
         [found] = engine_positions(self.states, np.array([slot]))
-        expected = reference_position(game, self.before[slot])
+        expected = reference_position(game)
         for name, one, other in zip(FIELDS, found, expected, strict=True):
             mark = " " if one == other else "!"
             lines.append(f"{mark} {name:<10} engine    {show(name, one)}")

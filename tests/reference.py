@@ -176,6 +176,9 @@ class ReferenceGame:
         self.stock: list[int] = []
         self.totals = [0] * num_players
         self.rounds_played = 0
+        # What the last turn led to is still known when the next round is dealt.
+        self.revealed: dict[int, int] = {}
+        self.took = [0] * num_players
         self.phase = "round_over"
         self._clear_table()
 
@@ -190,6 +193,7 @@ class ReferenceGame:
         game = cls(num_players=max(2, len(hands)), **options)
         game.num_players = len(hands)
         game.totals = [0] * len(hands)
+        game.took = [0] * len(hands)
         game._clear_table()
         game._lay_out(hands, rows)
         lengths = {len(hand) for hand in game.hands}
@@ -242,7 +246,6 @@ class ReferenceGame:
         self.pool = []
         self.stock = list(self.cards)
         self.turn = 0
-        self.revealed: dict[int, int] = {}
         self.unplaced: list[tuple[int, int]] = []
         self.choices_needed: list[tuple[int, list[int]]] = []
 
@@ -339,6 +342,7 @@ class ReferenceGame:
         for seat, card in plays.items():
             self.hands[seat].remove(card)
         self.revealed = dict(plays)
+        self.took = [0] * self.num_players
         self.unplaced = sorted((card, seat) for seat, card in plays.items())
         self.choices_needed = []
         self._place_cards()
@@ -390,6 +394,7 @@ class ReferenceGame:
         self.taken[seat].extend(self.rows[index])
         self.penalties[seat] += heads
         self.totals[seat] += heads
+        self.took[seat] += heads
         self.rows[index] = [card]
 
     def _end_turn(self) -> None:

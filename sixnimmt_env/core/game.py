@@ -7,7 +7,7 @@ one. Kernels take the batch and `index`, (k,) int64, the games they are to touch
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
@@ -18,6 +18,8 @@ from .layout import Layout
 
 States = NDArray[np.void]
 Views = NDArray[np.void]
+Event = Mapping[str, Any]
+"""Something that happens in a game, in plain values that JSON can hold; "event" says what."""
 
 # What the kernel `commit` answers, as one integer: the seat that decides next, and flags.
 NEXT_SEAT: Final = 15
@@ -75,12 +77,20 @@ class Game:
             next one may know and do is written to `views[0]` and `masks[0]`.
         abandon: (states, index). End the matches as they stand.
         reveal: (states, index, seats, views). Write what seat `seats[k]` of game `index[k]` may know to `views[k]`.
+        reveal_all: as `reveal`, with all hands open: for spectators and for critics in training.
+        imagine: (view, word, state) -> next random word. Write a game to the record `state` that the view cannot tell from the true one.
+        disguise: (states, index, seats, words). Change everything that the seats may not know, and nothing else, by the dice `words`.
         legal: (views, masks). Write 1 for each legal action to (k, num_actions) int8.
         encode: (views, vectors). Write observations to (k, layout.size or compact_size) float32.
         act: (views, kind, seed, actions). Write the decisions of a heuristic to (k,) int64.
         costs: states -> (n, max_seats) integers, a view into the states.
         board: one view -> text for people.
         action_name: action -> a phrase for people.
+        begin: (states, game) -> events. Deal one game and tell it.
+        unfold: (states, game, seat, action) -> events. As `commit`, one event after the other, with the state as it lies between them; an
+            event with an "action" is a decision.
+        tell: event -> one line for people.
+        explain: (view just before, event) -> one line for people, with the reason that the rules give.
     """
 
     name: str
@@ -101,12 +111,19 @@ class Game:
     commit: Callable[..., int]
     abandon: Callable[..., None]
     reveal: Callable[..., None]
+    reveal_all: Callable[..., None]
+    imagine: Callable[..., Any]
+    disguise: Callable[..., None]
     legal: Callable[..., None]
     encode: Callable[..., None]
     act: Callable[..., None]
     costs: Callable[[States], NDArray[Any]]
     board: Callable[[Any], str]
     action_name: Callable[[int], str]
+    begin: Callable[[States, int], Iterator[Event]]
+    unfold: Callable[[States, int, int, int], Iterator[Event]]
+    tell: Callable[[Event], str]
+    explain: Callable[[Any, Event], str]
 
     def __reduce__(self) -> tuple[Callable[[str], Game], tuple[str]]:
         return _game_of, (self.home,)  # kernels are no data: a game pickles as the place where it is found

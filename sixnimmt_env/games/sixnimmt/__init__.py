@@ -1,7 +1,7 @@
 """6 nimmt!: the game for every API, and functions to check a position by hand."""
 
 from ...core.game import Game, Heuristic
-from . import engine, features, heuristics, state, text, view
+from . import engine, features, heuristics, state, story, text, view
 from .position import TurnResult, play_turn, table_view
 from .rules import DECKS, MAX_SEATS, IllegalMove, Rules, bull_heads, deck, draft_order, match_over, winners
 
@@ -24,12 +24,19 @@ GAME = Game(
     commit=view.commit,
     abandon=engine.abandon,
     reveal=view.reveal,
+    reveal_all=view.reveal_all,
+    imagine=view.imagine,
+    disguise=view.disguise,
     legal=view.legal,
     encode=features.encode,
     act=heuristics.act,
     costs=state.costs,
     board=text.board,
     action_name=text.action_name,
+    begin=story.begin,
+    unfold=story.unfold,
+    tell=text.tell,
+    explain=text.explain,
 )
 
 LAYOUT = features.LAYOUT

@@ -2,7 +2,7 @@
 
 The path of a card: `step` or `commit` checks an action and writes it down; when every seat that had to decide has done
 so, `reveal_picks` turns the cards over, `_settle` places them in ascending order (`place_next`) and stops where an owner has to
-choose (`place_chosen`); after the last card `_end_turn` goes on to the next turn, round, or the end of the match.
+choose (`place_chosen`); after the last card `end_turn` goes on to the next turn, round, or the end of the match.
 
 The rules of placing, as the comments below number them. For a card, in ascending order of the cards revealed:
 1. it goes to the row whose last card is the highest below it (professional: to the nearest card, a row's last below or first above it);
@@ -23,7 +23,7 @@ from ...core.game import FINISHED, ILLEGAL, SCORED
 from ...core.kernel import i64, kernel
 from ...core.seeding import below, hide, mix
 from .rules import HEADS, LOGIC, MAX_CARD, MAX_HAND, MAX_ROUNDS, MAX_SEATS
-from .state import ACTION_FRONT, ACTION_ROW, DRAFT, NOBODY, OVER, PICK, ROW, SIDE
+from .state import ACTION_FRONT, ACTION_ROW, DRAFT, NOBODY, OVER, PICK, PLACE, ROW, SIDE
 
 NOWHERE: Final = -1  # landing: no row on this side
 _FAR: Final = 255  # more than any difference of two cards
@@ -92,32 +92,35 @@ def _lay(table: Any, seat: int, row: int, at_front: bool, card: int) -> None:
 @kernel
 def _start_round(state: Any) -> None:
     """Clear the table and deal, or open the draft. The deal depends on (seed, game, round_index) and nothing else."""
+    _clear_table(state)
+    table = state.table
+    if table.deck == LOGIC:
+        table.phase = DRAFT
+        table.actor = table.round_index % table.num_players
+        return
+    cards = np.empty(MAX_CARD, dtype=np.uint8)
+    _shuffle(state, cards)
+    _lay_out(state, cards)
+
+
+@kernel
+def _clear_table(state: Any) -> None:
+    """Nothing of the round is left but what the turn last revealed led to."""
     table = state.table
     for seat in range(MAX_SEATS):
         table.penalties[seat] = 0
-        table.order[seat] = 0
-        table.landed[seat] = 0
-        table.took[seat] = 0
         state.picks[seat] = 0
         state.hands[seat, 0] = 0
         state.hands[seat, 1] = 0
         for turn in range(MAX_HAND):
             table.plays[turn, seat] = 0
+    for row in range(i64(table.num_rows)):
+        _clear_row(table, row)
     state.picked = 0
     table.seen[0] = 0
     table.seen[1] = 0
     table.turn = 0
-    table.placed = 0
     table.drafted = 0
-    if table.deck == LOGIC:
-        for row in range(i64(table.num_rows)):
-            _clear_row(table, row)
-        table.phase = DRAFT
-        table.actor = table.round_index % table.num_players
-        return
-    _shuffle_and_deal(state)
-    table.phase = PICK
-    table.actor = NOBODY
 
 
 @kernel
@@ -138,29 +141,45 @@ def _start_row(table: Any, row: int, card: int) -> None:
 
 
 @kernel
-def _shuffle_and_deal(state: Any) -> None:
-    """Draw without replacement (Fisher-Yates, stopped after the last card dealt): hands by seat, then the rows."""
-    table = state.table
-    word = mix(mix(mix(np.uint64(0), state.seed), state.game), table.round_index)
-    cards = np.empty(MAX_CARD, dtype=np.uint8)
-    remaining = i64(table.highest_card)
-    for card in range(remaining):
-        cards[card] = card + 1
-    for seat in range(i64(table.num_players)):
-        for _ in range(i64(table.hand_size)):
-            word, at = below(word, remaining)
-            remaining -= 1
-            insert(state.hands[seat], cards[at])
-            cards[at] = cards[remaining]
-    for row in range(i64(table.num_rows)):
-        word, at = below(word, remaining)
-        remaining -= 1
-        _start_row(table, row, cards[at])
-        cards[at] = cards[remaining]
+def deal_size(table: Any) -> int:
+    """How many cards a deal takes from the deck."""
+    return i64(table.num_players) * i64(table.hand_size) + i64(table.num_rows)
 
 
 @kernel
-def _draft(state: Any, seat: int, card: int) -> None:
+def _shuffle(state: Any, cards: Any) -> None:
+    """Draw the cards of this round's deal without replacement (Fisher-Yates, stopped after the last one) to the front of `cards`."""
+    table = state.table
+    word = mix(mix(mix(np.uint64(0), state.seed), state.game), table.round_index)
+    deck = np.empty(MAX_CARD, dtype=np.uint8)
+    remaining = i64(table.highest_card)
+    for card in range(remaining):
+        deck[card] = card + 1
+    for place in range(deal_size(table)):
+        word, at = below(word, remaining)
+        remaining -= 1
+        cards[place] = deck[at]
+        deck[at] = deck[remaining]
+
+
+@kernel
+def _lay_out(state: Any, cards: Any) -> None:
+    """Deal `cards` in their order: the hands, seat by seat, then the rows."""
+    table = state.table
+    place = 0
+    for seat in range(i64(table.num_players)):
+        for _ in range(i64(table.hand_size)):
+            insert(state.hands[seat], cards[place])
+            place += 1
+    for row in range(i64(table.num_rows)):
+        _start_row(table, row, cards[place])
+        place += 1
+    table.phase = PICK
+    table.actor = NOBODY
+
+
+@kernel
+def draft(state: Any, seat: int, card: int) -> None:
     """`seat` takes `card` face up; after the last pick the leftover cards start the rows in ascending order."""
     table = state.table
     insert(state.hands[seat], card)
@@ -187,6 +206,13 @@ def undrafted(state: Any, card: int) -> bool:
 
 
 @kernel
+def pick(state: Any, seat: int, card: int) -> None:
+    """`seat` lays `card` face down; it stays in the hand until all have picked and the cards are turned over."""
+    state.picks[seat] = card
+    state.picked += 1
+
+
+@kernel
 def reveal_picks(state: Any) -> None:
     """Turn the picked cards over: out of the hands, onto the table, sorted by value whoever owns them."""
     table = state.table
@@ -198,6 +224,7 @@ def reveal_picks(state: Any) -> None:
         discard(state.hands[seat], card)
         insert(table.seen, card)
         table.plays[turn, seat] = card
+        table.last[seat] = card
         table.landed[seat] = 0
         table.took[seat] = 0
         slot = seat
@@ -206,6 +233,7 @@ def reveal_picks(state: Any) -> None:
             slot -= 1
         table.order[slot] = seat
     table.placed = 0
+    table.phase = PLACE
 
 
 @kernel
@@ -240,6 +268,8 @@ def place_chosen(state: Any, action: int) -> None:
         _lay(table, seat, row, at_front, card)
     table.landed[seat] = row + 1
     table.placed += 1
+    table.phase = PLACE
+    table.actor = NOBODY
 
 
 @kernel
@@ -249,14 +279,14 @@ def _settle(state: Any) -> None:
     while table.placed < table.num_players:
         if not place_next(state):
             return
-    _end_turn(state)
+    end_turn(state)
 
 
 @kernel
-def _end_turn(state: Any) -> None:
+def end_turn(state: Any) -> None:
+    """All cards lie: on to the next turn, the next round, or the end of the match."""
     table = state.table
     table.phase = PICK
-    table.actor = NOBODY
     table.turn += 1
     if table.turn < table.hand_size:
         return
@@ -317,11 +347,10 @@ def _apply(state: Any, seat: int, action: int) -> None:
     """Carry out a legal action; once nobody is left to decide, the game moves on by itself."""
     table = state.table
     if table.phase == DRAFT:
-        _draft(state, seat, action + 1)
+        draft(state, seat, action + 1)
         return
     if table.phase == PICK:
-        state.picks[seat] = action + 1
-        state.picked += 1
+        pick(state, seat, action + 1)
         if state.picked < table.num_players:
             return
         reveal_picks(state)
@@ -339,11 +368,57 @@ def deal(states: Any, index: Any) -> None:
     check_index(states, index)
     for i in index:
         state = states[i]
-        for seat in range(MAX_SEATS):
-            state.table.totals[seat] = 0
-        state.table.round_index = 0
-        state.table.salt = hide(state.seed, state.game)
+        _start_match(state)
         _start_round(state)
+
+
+@kernel
+def _start_match(state: Any) -> None:
+    """Nothing of an earlier match is left."""
+    table = state.table
+    for seat in range(MAX_SEATS):
+        table.totals[seat] = 0
+        table.last[seat] = 0
+        table.order[seat] = 0
+        table.landed[seat] = 0
+        table.took[seat] = 0
+    table.placed = 0
+    table.round_index = 0
+    table.salt = hide(state.seed, state.game)
+
+
+@kernel
+def deal_as(states: Any, index: Any, cards: Any) -> None:
+    """Start the games `index` with a given deal: `cards`, (k, m), go to the hands, seat by seat, then to the rows; m is `deal_size`.
+
+    For exact study, where the deal is the algorithm's to choose; later rounds are dealt as ever. `ValueError`, with no game changed, for
+    cards that are not of the deck or that are given twice, and for the logic deck, where nothing is dealt.
+    """
+    check_index(states, index)
+    if len(cards) != len(index):
+        raise ValueError("cards must have a line for each game of index")
+    for k in range(len(index)):
+        _check_deal(states[index[k]].table, cards[k])
+    for k in range(len(index)):
+        state = states[index[k]]
+        _start_match(state)
+        _clear_table(state)
+        _lay_out(state, cards[k])
+
+
+@kernel
+def _check_deal(table: Any, cards: Any) -> None:
+    if table.deck == LOGIC:
+        raise ValueError("nothing is dealt with the logic deck")
+    if len(cards) != deal_size(table):
+        raise ValueError("a deal takes num_players * hand_size + num_rows cards")
+    dealt = np.zeros(2, dtype=np.uint64)
+    for card in cards:
+        if not 1 <= card <= i64(table.highest_card):
+            raise ValueError("a card is not of the deck")
+        if has(dealt, i64(card)):
+            raise ValueError("a card is dealt twice")
+        insert(dealt, i64(card))
 
 
 @kernel

@@ -322,7 +322,8 @@ def _chance_lowest(view: Any, card: int, share: float) -> float:
 @kernel
 def _context(view: Any, notes: Any, vector: Any) -> None:
     table = view.table
-    vector[table.phase] = 1.0  # the first columns are the phases in order
+    if table.phase < len(PHASES):  # the first columns are the phases in order; in none of them between two placements
+        vector[table.phase] = 1.0
     vector[_C.deciding] = view.deciding
     vector[_C.standard + table.deck] = 1.0
     vector[_C.professional] = table.professional
@@ -360,6 +361,8 @@ def _seats(view: Any, vector: Any) -> None:
         vector[at + _S.to_place] = 1.0 if card > 0 and table.landed[seat] == 0 else 0.0
         if table.turn > 0:
             vector[at + _S.last_card] = table.plays[table.turn - 1, seat]
+        elif card == 0:
+            vector[at + _S.last_card] = table.last[seat]  # of the round before
         vector[at + _S.last_took] = table.took[seat]
 
 

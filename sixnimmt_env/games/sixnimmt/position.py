@@ -11,9 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...core.cards import from_list
-from .engine import NOWHERE, is_legal, landing, place_chosen, place_next, reveal_picks
+from .engine import NOWHERE, is_legal, landing, reveal_picks
 from .rules import HEADS, MAX_CAPACITY, MAX_CARD, MAX_HAND, MAX_ROWS, MAX_SEATS, Deck, IllegalMove, Rules
 from .state import ACTION_FRONT, ACTION_ROW, NOBODY, PICK, ROW, SIDE, STATE, new_states
+from .story import place, place_as_chosen, rows_of
 from .view import VIEW
 
 SIDES = ("end", "front")
@@ -66,17 +67,19 @@ def play_turn(
     taken: dict[int, list[int]] = {}
     needed: list[tuple[int, list[Option]]] = []
     plays = list(plays)
-    while state["table"]["placed"] < len(plays):
-        before = _rows(state)
-        seat = int(state["table"]["order"][state["table"]["placed"]])
-        if not place_next(state):
-            options = _options(state)
-            needed.append((seat, list(options)))
-            place_chosen(state, _chosen(seat, plays[seat], options, choices))
-        if state["table"]["took"][seat]:
-            taken[seat] = before[int(state["table"]["landed"][seat]) - 1]
+    waiting = True
+    while waiting:
+        waiting = False
+        for event in place(state):
+            if event["event"] == "asked":
+                waiting, seat = True, event["seat"]
+                options = _options(state)
+                needed.append((seat, list(options)))
+                event = place_as_chosen(state, _chosen(seat, plays[seat], options, choices))
+            if event["event"] == "took":
+                taken[event["seat"]] = event["cards"]
     penalties = [int(p) for p in state["table"]["penalties"][: len(plays)]]
-    return TurnResult(_rows(state), penalties, taken, needed)
+    return TurnResult(rows_of(state), penalties, taken, needed)
 
 
 def table_view(
@@ -161,10 +164,10 @@ def _set_turn(table: np.void, own: list[int], seat: int, shown: dict[int, int], 
         raise IllegalMove(f"revealed={shown} must name a card for every seat 0..{rules.num_players - 1}")
     order = sorted(shown, key=lambda player: shown[player])
     table["placed"] = order.index(seat)
-    for place, player in enumerate(order):
-        table["plays"][turn, player] = shown[player]
-        table["order"][place] = player
-        if place < table["placed"]:
+    for rank, player in enumerate(order):
+        table["plays"][turn, player] = table["last"][player] = shown[player]
+        table["order"][rank] = player
+        if rank < table["placed"]:
             lies = (table["rows"] == shown[player]).any(axis=1)
             table["landed"][player] = 1 + int(lies.argmax()) if lies.any() else NOBODY  # placed, and taken since
     if order[0] != seat and not rules.professional:
@@ -266,11 +269,6 @@ def _put_rows(table: np.void, rows: Sequence[Sequence[int]]) -> None:
         table["rows"][number, : len(row)] = row
         table["row_len"][number] = len(row)
         table["row_heads"][number] = int(HEADS[list(row)].sum())
-
-
-def _rows(state: np.void) -> list[list[int]]:
-    table = state["table"]
-    return [[int(c) for c in table["rows"][r, : table["row_len"][r]]] for r in range(int(table["num_rows"]))]
 
 
 def _options(state: np.void) -> dict[Option, int]:

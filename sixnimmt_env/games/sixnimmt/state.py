@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 from ...core.seeding import check_seed
 from .rules import DECKS, MAX_CAPACITY, MAX_CARD, MAX_HAND, MAX_ROWS, MAX_SEATS, Rules
 
-# Phases: what is being decided. In PICK all seats decide at once, in the others one seat, the `actor`.
-DRAFT, PICK, ROW, SIDE, OVER = range(5)
-PHASES: Final = ("draft", "pick", "row", "side", "over")
+# Phases: what is being decided. In PICK all seats decide at once, in DRAFT, ROW and SIDE one seat, the `actor`. In PLACE the revealed
+# cards are being placed and nobody decides: a game that waits for a decision is never in it, only `story.unfold` stops there.
+DRAFT, PICK, ROW, SIDE, OVER, PLACE = range(6)
+PHASES: Final = ("draft", "pick", "row", "side", "over")  # those that games wait in
 
 # Actions: card c is c - 1 (pick it from the hand, or take it in the draft), then rows, fronts of rows, and wait.
 ACTION_ROW: Final = MAX_CARD
@@ -36,7 +37,8 @@ TABLE: Final = np.dtype(
         ("round_index", np.uint32),  # complete rounds so far
         ("plays", np.uint8, (MAX_HAND, MAX_SEATS)),  # card revealed in turn t by seat s, 0 not yet
         ("penalties", np.uint8, (MAX_SEATS,)),  # bull heads of this round
-        ("order", np.uint8, (MAX_SEATS,)),  # seats by ascending card, of the turn last revealed
+        ("last", np.uint8, (MAX_SEATS,)),  # card of each seat in the turn last revealed, also after the next deal; 0 none yet
+        ("order", np.uint8, (MAX_SEATS,)),  # of that turn: seats by ascending card
         ("landed", np.uint8, (MAX_SEATS,)),  # of that turn: 1 + row the seat's card went to, 0 not yet placed
         ("took", np.uint8, (MAX_SEATS,)),  # of that turn: bull heads taken
         ("rows", np.uint8, (MAX_ROWS, MAX_CAPACITY)),  # cards of each row, front to end, 0 beyond

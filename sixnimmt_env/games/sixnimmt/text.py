@@ -1,13 +1,14 @@
-"""6 nimmt! in words: the board as one seat sees it, and the names of the actions."""
+"""6 nimmt! in words: the board as one seat sees it, the names of the actions, and what happens, with reasons."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, Final
 
 from ...core.cards import to_list
+from .engine import NOWHERE, landing
 from .rules import DECKS, HEADS
-from .state import ACTION_FRONT, ACTION_ROW, ACTION_WAIT, DRAFT, NOBODY, OVER, PICK, ROW, SIDE
+from .state import ACTION_FRONT, ACTION_ROW, ACTION_WAIT, DRAFT, NOBODY, OVER, PICK, PLACE, ROW
 
 _SMALL = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
@@ -73,27 +74,18 @@ def _rows(table: Any) -> Iterator[str]:
 
 def _players(view: Any) -> Iterator[str]:
     table = view["table"]
-    shown = _shown_turn(table)
     yield "                 heads  match  last card"
     for seat in range(int(table["num_players"])):
         asked = table["actor"] == seat or (view["deciding"] and view["seat"] == seat)
         mark = ">" if asked and table["phase"] != OVER else " "
-        note = ""
-        if shown is not None:
-            note = _placement(table, seat, int(table["plays"][shown, seat]))
+        note = _placement(table, seat, int(table["last"][seat]))
         yield f" {mark} {f'player_{seat}':<12}{int(table['penalties'][seat]):>7}{int(table['totals'][seat]):>7}  {note}".rstrip()
 
 
-def _shown_turn(table: Any) -> int | None:
-    """The turn last revealed, if any in this round."""
-    if table["phase"] in (ROW, SIDE):
-        return int(table["turn"])
-    return int(table["turn"]) - 1 if table["turn"] > 0 else None
-
-
 def _placement(table: Any, seat: int, card: int) -> str:
+    """What became of the card that the seat last revealed."""
     landed = int(table["landed"][seat])
-    if card == 0:  # a view made by hand does not know earlier turns
+    if card == 0:  # nothing was revealed yet, and a view made by hand does not know earlier turns
         return ""
     if landed in (0, NOBODY):
         return f"{card_name(card):>5}"
@@ -116,6 +108,8 @@ def _situation(view: Any) -> str:
         return f"over: {' and '.join(best)} {'wins' if len(best) == 1 else 'share the win'} with {_heads(min(totals))}"
     if phase == PICK:
         return "everybody picks a card"
+    if phase == PLACE:
+        return "the cards are placed, the lowest first"
     if phase == DRAFT:
         return f"player_{seat} drafts one of  {_cards(_pool(view))}"
     card = card_name(int(table["plays"][int(table["turn"]), seat])) if seat != NOBODY else ""
@@ -133,3 +127,81 @@ def _heads(count: int) -> str:
 
 def _cards(cards: Iterable[int]) -> str:
     return "  ".join(card_name(card) for card in cards) or "-"
+
+
+# --- events (see story.py) ---------------------------------------------------------------------------------------------
+
+
+def tell(event: Mapping[str, Any]) -> str:
+    """An event in one line of words."""
+    return _TELL[event["event"]](event)
+
+
+def explain(view: Any, event: Mapping[str, Any]) -> str:
+    """An event in words, with the reason that the rules give for it. `view` shows the table just before it."""
+    kind = event["event"]
+    if kind not in ("asked", "placed", "took"):
+        return tell(event)
+    return f"{tell(event)}: {_reason(view['table'], event)}"
+
+
+def _reason(table: Any, event: Mapping[str, Any]) -> str:
+    """Where the rules want the card of the event, and why."""
+    card, asked = int(event["card"]), event["event"] == "asked"
+    end, front = landing(table, card)
+    rows = [table["rows"][row, : table["row_len"][row]] for row in range(int(table["num_rows"]))]
+    if end == front == NOWHERE:
+        edges = f"the rows end with {_list(int(row[-1]) for row in rows)}"
+        if table["professional"]:
+            return f"{card} lies between the first and the last card of every row, so it fits nowhere and its owner takes a row"
+        return f"{edges}, all above {card}, so it fits nowhere and its owner takes a row"
+    if NOWHERE not in (end, front):
+        last, first = int(rows[end][-1]), int(rows[front][0])
+        return f"{last} at the end of row {end} and {first} at the front of row {front} are equally near to {card}"
+    row = max(end, front)
+    beside = int(rows[row][-1 if front == NOWHERE else 0])
+    place = "last" if front == NOWHERE else "first"
+    which = "nearest to" if table["professional"] else "highest below"
+    full = "" if asked or len(rows[row]) < table["row_capacity"] else f", and that row is full with {len(rows[row])} cards"
+    return f"of the cards it may join, {beside}, the {place} of row {row}, is the {which} {card}{full}"
+
+
+def _name(event: Mapping[str, Any]) -> str:
+    return f"player_{event['seat']}"
+
+
+def _names(seats: Iterable[int]) -> str:
+    return " and ".join(f"player_{seat}" for seat in seats)
+
+
+def _list(cards: Iterable[int]) -> str:
+    return " ".join(map(str, cards))
+
+
+def _by_player(values: Iterable[Any]) -> str:
+    return ", ".join(f"player_{seat} {value}" for seat, value in enumerate(values))
+
+
+def _placed(event: Mapping[str, Any]) -> str:
+    return f"{_name(event)}'s {card_name(event['card'])} goes to the {event['side']} of row {event['row']}"
+
+
+def _took(event: Mapping[str, Any]) -> str:
+    what = f"row {event['row']} ({_list(event['cards'])}), {_heads(event['heads'])}"
+    return f"{_name(event)} takes {what}; {card_name(event['card'])} starts it anew"
+
+
+_TELL: Final[Mapping[str, Callable[[Mapping[str, Any]], str]]] = {
+    "dealt": lambda e: f"round {e['round'] + 1} is dealt; the rows start with {_list(row[0] for row in e['rows'])}",
+    "laid_open": lambda e: f"round {e['round'] + 1}: cards 1 to {e['cards'][-1]} lie open; {_name(e)} drafts first",
+    "drafted": lambda e: f"{_name(e)} drafts {card_name(e['card'])}",
+    "rows": lambda e: f"the rows start with {_list(row[0] for row in e['rows'])}",
+    "picked": lambda e: f"{_name(e)} lays {card_name(e['card'])} face down",
+    "revealed": lambda e: f"turn {e['turn'] + 1}: {_by_player(map(card_name, e['cards']))}",
+    "asked": lambda e: f"{_name(e)} has to choose for {card_name(e['card'])}: {', '.join(map(action_name, e['options']))}",
+    "chose": lambda e: f"{_name(e)} chooses {action_name(e['action'])}",
+    "placed": _placed,
+    "took": _took,
+    "round_ended": lambda e: f"round {e['round'] + 1} is over; heads {_by_player(e['penalties'])}; match {_by_player(e['totals'])}",
+    "match_ended": lambda e: f"the match is over: {_names(e['winners'])} {'wins' if len(e['winners']) == 1 else 'share the win'}",
+}

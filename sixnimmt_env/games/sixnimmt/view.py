@@ -1,7 +1,8 @@
 """What a seat may know, as one record; `reveal` is the only code that decides what is hidden.
 
 Observations, agents and a seat's renderings are made from views, which hold no way back to the state. `imagine` is the
-counterpart for search: it deals the cards that a view does not show into a state that this view cannot tell from the true one.
+counterpart for search: it deals the cards that a view does not show into a state that this view cannot tell from the true one; `disguise`
+does so in the game itself, for audits.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from ...core.cards import above, fill, has, insert, size
+from ...core.cards import above, fill, has, insert, nth, size
 from ...core.game import ILLEGAL, NEXT_SEAT
 from ...core.kernel import i64, kernel
 from ...core.seeding import below, mix
@@ -45,7 +46,7 @@ def reveal(states: Any, index: Any, seats: Any, views: Any) -> None:
 
 
 @kernel
-def reveal_hands(states: Any, index: Any, seats: Any, views: Any) -> None:
+def reveal_all(states: Any, index: Any, seats: Any, views: Any) -> None:
     """As `reveal`, with all hands open: for spectators, and for critics in training. Never for a seat that decides.
 
     Picks and the cards to come stay hidden.
@@ -219,3 +220,28 @@ def imagine(view: Any, word: Any, state: Any) -> Any:
     state.seed = word >> np.uint64(1)
     state.game = 0
     return word
+
+
+@kernel
+def disguise(states: Any, index: Any, seats: Any, words: Any) -> None:
+    """Make all that the seats `seats`, (k,), of the games `index`, (k,) and distinct, may not know another thing that it could as well be.
+
+    That is the other hands, the cards that are not dealt, the cards others have picked, and the seed of the rounds to come. Who has
+    picked stays so, and a seat's own pick is its own. `words`, (k,) uint64, are the dice.
+    """
+    check_index(states, index)
+    if len(seats) != len(index) or len(words) != len(index):
+        raise ValueError("seats and words must be as long as index")
+    view = np.zeros(1, VIEW)[0]
+    for k in range(len(index)):
+        state = states[index[k]]
+        own, before = i64(seats[k]), state.picks.copy()
+        _reveal(state, own, False, view)
+        word = imagine(view, words[k], state)
+        for seat in range(i64(state.table.num_players)):
+            if before[seat] == 0:
+                continue
+            word, at = below(word, size(state.hands[seat]))
+            state.picks[seat] = before[seat] if seat == own else nth(state.hands[seat], at)
+            state.picked += 1
+        state.game = mix(word, 2) >> np.uint64(1)

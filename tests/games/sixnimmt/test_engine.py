@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from sixnimmt_env.core.cards import to_list
 from sixnimmt_env.core.game import ILLEGAL
 from sixnimmt_env.games.sixnimmt import GAME, Rules, engine, state
 from sixnimmt_env.games.sixnimmt.rules import HEADS
@@ -435,3 +436,39 @@ def test_the_costs_are_a_window_on_the_totals(deck: Any, professional: bool) -> 
     assert (costs == states["table"]["totals"]).all()
     assert costs.any()
     assert np.shares_memory(costs, states)
+
+
+# --- given deals -------------------------------------------------------------------------------------------------------
+
+
+def test_a_given_deal_is_dealt_in_its_order() -> None:
+    rules = Rules(num_players=3, hand_size=2, num_rows=2, rounds=2)
+    states = state.new_states(rules, 2, seed=4)
+    cards = np.array([[9, 1, 8, 2, 7, 3, 50, 20], [1, 2, 3, 4, 5, 6, 7, 8]])
+    engine.deal_as(states, np.array([1, 0]), cards)
+    for game, line in ((1, cards[0]), (0, cards[1])):
+        assert [to_list(hand) for hand in states["hands"][game][:3]] == [sorted(line[:2]), sorted(line[2:4]), sorted(line[4:6])]
+        assert states["table"]["rows"][game, :2, 0].tolist() == line[6:].tolist()
+        assert to_list(states["table"]["seen"][game]) == sorted(line[6:])
+    dealt_as_usual = state.new_states(rules, 2, seed=4)
+    engine.deal(dealt_as_usual, np.arange(2))
+    for name in ("phase", "actor", "turn", "salt", "totals", "round_index"):
+        assert (states["table"][name] == dealt_as_usual["table"][name]).all()
+
+
+@pytest.mark.parametrize(
+    ("deck", "cards", "message"),
+    [
+        ("standard", [1, 2, 3, 4, 5], "a deal takes"),
+        ("standard", [1, 2, 3, 4, 5, 105], "not of the deck"),
+        ("standard", [0, 2, 3, 4, 5, 6], "not of the deck"),
+        ("standard", [1, 2, 3, 4, 5, 1], "dealt twice"),
+        ("logic", [1, 2, 3, 4, 5, 6], "logic"),
+    ],
+)
+def test_an_impossible_deal_is_refused_and_changes_nothing(deck: Any, cards: list[int], message: str) -> None:
+    states = state.new_states(Rules(num_players=2, hand_size=2, num_rows=2, deck=deck), 1)
+    before = states.tobytes()
+    with pytest.raises(ValueError, match=message):
+        engine.deal_as(states, np.array([0]), np.array([cards]))
+    assert states.tobytes() == before

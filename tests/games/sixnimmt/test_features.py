@@ -120,7 +120,8 @@ class Slow:
             seat = self.seat_at(place)
             line: Line = {"present": 1, "penalty": int(self.table["penalties"][seat]), "total": int(self.table["totals"][seat])}
             line |= {"revealed": self.shown[seat], "to_place": seat in self.waiting, "last_took": int(self.table["took"][seat])}
-            line["last_card"] = int(self.table["plays"][self.turn - 1, seat]) if self.turn else 0
+            earlier = 0 if self.shown[seat] else int(self.table["last"][seat])  # of the round before
+            line["last_card"] = int(self.table["plays"][self.turn - 1, seat]) if self.turn else earlier
             lines.append(line)
         return lines
 
@@ -252,7 +253,7 @@ def test_every_number_is_what_it_says(rules: Rules) -> None:
 def test_open_hands_make_certain_numbers(rules: Rules) -> None:
     """Views of spectators and critics: chances are those of the cards that each really holds, and only the stock is unseen."""
     for states in walk(rules, 1, seed=6):
-        [shown] = views_of(states, [0], [1], view.reveal_hands)
+        [shown] = views_of(states, [0], [1], view.reveal_all)
         check(shown, encode(np.array([shown]))[0])
 
 

@@ -150,7 +150,7 @@ MUTANTS = [
     engine("the deal depends on the play", ("state.game), table.round_index)", "state.game), table.totals[0])"), **ENGINE_ONLY),
     engine(
         "low cards to the first seat",
-        ("word, at = below(word, remaining)\n            remaining", "at = remaining - 1\n            remaining"),
+        ("word, at = below(word, remaining)\n        remaining", "at = remaining - 1\n        remaining"),
         **ENGINE_ONLY,
     ),
     Mutant(

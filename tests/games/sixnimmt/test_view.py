@@ -81,7 +81,7 @@ def test_a_spectator_sees_the_hands_and_no_more(rules: Rules) -> None:
     for states in walk(rules, 2, seed=5):
         states = half_committed(states, rng)
         games, seats = np.array(seats_of(states)).T
-        shown = views_of(states, games, seats, view.reveal_hands)
+        shown = views_of(states, games, seats, view.reveal_all)
         assert (shown["hands"] == states["hands"][games]).all()
         assert (shown["open"] == 1).all()
         changed = states.copy()
@@ -89,7 +89,7 @@ def test_a_spectator_sees_the_hands_and_no_more(rules: Rules) -> None:
         held = members(states["hands"])
         for game, seat in np.argwhere(states["picks"] > 0):
             changed["picks"][game, seat] = rng.choice(np.flatnonzero(held[game, seat]))
-        assert same(views_of(changed, games, seats, view.reveal_hands), shown)
+        assert same(views_of(changed, games, seats, view.reveal_all), shown)
         usual = views_of(states, games, seats)
         usual["hands"], usual["open"] = states["hands"][games], 1
         assert same(shown, usual)
@@ -333,3 +333,26 @@ def test_the_salt_does_not_give_the_seed_away() -> None:
             inner = int(seeding.mix(np.uint64(once), np.uint64(game)))
             for turned in (salt, unmixed(salt, game), unmixed(salt, seed), unmixed(unmixed(salt, game), game)):
                 assert turned not in (once, inner, int(seeding.mix(seeding._HIDDEN, np.uint64(seed))), seed)
+
+
+@pytest.mark.parametrize("rules", [*VARIANTS, *SMALL], ids=name_of)
+def test_a_disguised_game_is_another_that_the_seat_cannot_tell_from_it(rules: Rules) -> None:
+    rng, differing = np.random.default_rng(0), np.zeros(3, dtype=int)
+    for states in walk_all_phases(rules, 3, seed=9):
+        states = half_committed(states, rng)
+        for seat in range(rules.num_players):
+            index, seats = np.arange(len(states)), np.full(len(states), seat)
+            changed = states.copy()
+            view.disguise(changed, index, seats, rng.integers(0, 2**63, size=len(states)).astype(np.uint64))
+            assert same(views_of(changed, index, seats), views_of(states, index, seats))
+            assert ((changed["picks"] > 0) == (states["picks"] > 0)).all()
+            assert (changed["picks"][:, seat] == states["picks"][:, seat]).all()
+            assert (changed["picked"] == states["picked"]).all()
+            held = members(changed["hands"])
+            for game, other in np.argwhere(changed["picks"] > 0):
+                assert held[game, other, changed["picks"][game, other]]
+            check_cards(rules, changed)
+            check_hand_sizes(rules, changed)
+            differing += [(changed[name] != states[name]).any() for name in ("hands", "picks", "seed")]
+    hidden = rules.deck == "standard" or (rules.deck == "tactical" and rules.num_players > 2)
+    assert (differing > 0).tolist() == [hidden, rules.hand_size > 1, True]
