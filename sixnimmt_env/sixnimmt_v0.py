@@ -94,6 +94,7 @@ class VectorOptions(Variant, total=False):
     seat: Seat
     illegal_action: IllegalAction
     autoreset_mode: str | AutoresetMode
+    render_mode: str | None
 
 
 def raw_env(
@@ -105,6 +106,7 @@ def raw_env(
     exceed_target: bool = False,
     illegal_action: IllegalAction = "raise",
     render_mode: str | None = None,
+    max_cycles: int | None = None,
     **sizes: Unpack[Sizes],
 ) -> AECGameEnv:
     """The PettingZoo AEC environment: seats act one after the other, simultaneous choices hidden until all are made.
@@ -117,7 +119,8 @@ def raw_env(
         target: the match ends with the round in which a total reaches it (`rounds=None, target=66`).
         exceed_target: ... exceeds it.
         illegal_action: "raise" | "replace" | "terminate", see `envs.table.Table`.
-        render_mode: "ansi" | "human" | None.
+        render_mode: "ansi" | "rgb_array" | "human" | None.
+        max_cycles: truncate the match after this many cycles, see `envs.table.Table`.
         sizes: smaller games, for study: hand_size, num_rows, row_capacity, deck_size.
 
     Raises:
@@ -126,7 +129,7 @@ def raw_env(
     """
     _check(sizes, raw_env)
     rules = sixnimmt.Rules(num_players, deck, professional, rounds, target, exceed_target, **sizes)
-    return AECGameEnv(sixnimmt.GAME, rules, _NAME, illegal_action, render_mode)
+    return AECGameEnv(sixnimmt.GAME, rules, _NAME, illegal_action, render_mode, max_cycles)
 
 
 env = raw_env  # the checks of PettingZoo's wrappers are made inside, so there is nothing to wrap
@@ -141,12 +144,13 @@ def parallel_env(
     exceed_target: bool = False,
     illegal_action: IllegalAction = "raise",
     render_mode: str | None = None,
+    max_cycles: int | None = None,
     **sizes: Unpack[Sizes],
 ) -> ParallelGameEnv:
     """The PettingZoo parallel environment: all seats act in every step, or wait. Takes what `raw_env` takes."""
     _check(sizes, parallel_env)
     rules = sixnimmt.Rules(num_players, deck, professional, rounds, target, exceed_target, **sizes)
-    return ParallelGameEnv(sixnimmt.GAME, rules, _NAME, illegal_action, render_mode)
+    return ParallelGameEnv(sixnimmt.GAME, rules, _NAME, illegal_action, render_mode, max_cycles)
 
 
 def gym_env(**options: Unpack[SeatOptions]) -> SeatEnv:
@@ -156,7 +160,10 @@ def gym_env(**options: Unpack[SeatOptions]) -> SeatEnv:
 
 
 def gym_vector_env(**options: Unpack[VectorOptions]) -> SeatVectorEnv:
-    """The Gymnasium vector environment over the batched engine. Options: as `gym_env`, and num_envs=1, autoreset_mode="NextStep"."""
+    """The Gymnasium vector environment over the batched engine. Options: as `gym_env`, and num_envs=1, autoreset_mode="NextStep".
+
+    `render_mode` is "rgb_array" | "ansi" | None here.
+    """
     rules, rest = _split(options, VectorOptions)
     return SeatVectorEnv(sixnimmt.GAME, rules, **rest)
 

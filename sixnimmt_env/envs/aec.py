@@ -37,6 +37,7 @@ class AECGameEnv(Table, AECEnv[str, Observation, int]):
         self._mask = self._masks[0]  # legal actions of the seat that is asked
         self._no_mask = np.zeros(game.num_actions, dtype=np.int8)
         self._rewards_are_zero = True
+        self._due = 0  # bit s: seat s is still to decide in this cycle
         self.infos: dict[str, dict[str, Any]] = {}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -65,16 +66,15 @@ class AECGameEnv(Table, AECEnv[str, Observation, int]):
         self.truncations = dict.fromkeys(self.agents, False)
         self.infos = {agent: {"action_mask": self._no_mask.copy()} for agent in self.agents}
         self._skip_agent_selection = None
-        seats = np.zeros(1, dtype=np.uint16)
-        self.game.to_act(self._states, self._index, seats)
-        first = (int(seats[0]) & -int(seats[0])).bit_length() - 1
+        self._due = self._deciding()
+        first = (self._due & -self._due).bit_length() - 1
         self._reveal(first)
         self.game.legal(self._view, self._masks)
         self._ask(first)
         self._watch()
 
     def step(self, action: int | None) -> None:
-        """Let `agent_selection` act; `None` for an agent that is terminated.
+        """Let `agent_selection` act; `None` for an agent that is terminated or truncated.
 
         Raises:
             RuntimeError: the environment was not reset, or every agent is done.
@@ -83,7 +83,7 @@ class AECGameEnv(Table, AECEnv[str, Observation, int]):
         if not self.agents:
             raise RuntimeError("no agent is left to act: call reset() before step()")
         agent = self.agent_selection
-        if self.terminations[agent]:
+        if self.terminations[agent] or self.truncations[agent]:
             self._was_dead_step(action)
             return
         code = self._commit(self._seats[agent], action)
@@ -107,6 +107,8 @@ class AECGameEnv(Table, AECEnv[str, Observation, int]):
             self._rewards_are_zero = True
         if code & FINISHED:
             self._finish()
+        elif self.max_cycles is not None and self._cycle_is_over(self._seats[agent]) and self._cycle_ends_match():
+            self._finish(truncated=True)
         else:
             self._ask(code & NEXT_SEAT)
         self._watch()
@@ -142,7 +144,7 @@ class AECGameEnv(Table, AECEnv[str, Observation, int]):
         game = self.game
         vector = np.empty((1, game.layout.size), dtype=np.float32)
         game.encode(self._view, vector)
-        asked = self.agents and agent == self.agent_selection and not self.terminations[agent]
+        asked = self.agents and agent == self.agent_selection and not (self.terminations[agent] or self.truncations[agent])
         return {"observation": vector[0], "action_mask": (self._mask if asked else self._no_mask).copy()}
 
     # --- parts -----------------------------------------------------------------------------------------------------------
@@ -152,7 +154,24 @@ class AECGameEnv(Table, AECEnv[str, Observation, int]):
         number = as_action(self.game, action)
         if number is None:
             return ILLEGAL
-        return self.game.commit(self._states, 0, seat, number, self._view, self._masks)
+        code = self.game.commit(self._states, 0, seat, number, self._view, self._masks)
+        if code != ILLEGAL:
+            self._decisions.append((seat, number))
+        return code
+
+    def _deciding(self) -> int:
+        """Bit s is set when seat s decides now."""
+        seats = np.zeros(1, dtype=np.uint16)
+        self.game.to_act(self._states, self._index, seats)
+        return int(seats[0])
+
+    def _cycle_is_over(self, seat: int) -> bool:
+        """Whether `seat` was the last to decide in this cycle; then the next one begins."""
+        self._due &= ~(1 << seat)
+        if self._due:
+            return False
+        self._due = self._deciding()
+        return True
 
     def _view_of(self, seat: int | None) -> np.void:
         """The view of `seat`: it is there already, unless somebody who is not asked wants to look."""
@@ -178,8 +197,12 @@ class AECGameEnv(Table, AECEnv[str, Observation, int]):
             self._cumulative_rewards[agent] -= cost
         self._rewards_are_zero = False
 
-    def _finish(self) -> None:
-        self.terminations = dict.fromkeys(self.agents, True)
+    def _finish(self, truncated: bool = False) -> None:
+        """End the match for all."""
+        if truncated:
+            self.truncations = dict.fromkeys(self.agents, True)
+        else:
+            self.terminations = dict.fromkeys(self.agents, True)
         self.agent_selection = self.agents[0]
 
     def _forfeit(self, offender: str) -> None:

@@ -17,7 +17,8 @@ class ParallelGameEnv(Table, ParallelEnv[str, Observation, int]):
     """One game, played by all seats together.
 
     Every agent gives an action in every step. A seat that has nothing to decide, while another one chooses a row or drafts a card, has
-    one legal action: wait. All agents end together; `agents` is empty from then on.
+    one legal action: wait. All agents end together, terminated when the match is over, truncated after `max_cycles`; `agents` is empty from
+    then on.
 
     Observation: {"observation": (layout.size,) float32 in [0, 1], "action_mask": (num_actions,) int8}; the mask is also in
     `infos[agent]["action_mask"]`, and never empty before the end. All arrays are fresh and never change later.
@@ -53,7 +54,7 @@ class ParallelGameEnv(Table, ParallelEnv[str, Observation, int]):
         return self._observe(), self._infos()
 
     def step(self, actions: dict[str, int]) -> tuple[dict[str, Observation], dict[str, float], dict[str, bool], dict[str, bool], Infos]:
-        """Let all agents act; returns observations, rewards, terminations, truncations (all False) and infos of all agents.
+        """Let all agents act; returns observations, rewards, terminations, truncations and infos of all agents.
 
         Raises:
             RuntimeError: the environment was not reset, or the match is over.
@@ -69,16 +70,20 @@ class ParallelGameEnv(Table, ParallelEnv[str, Observation, int]):
             over = self._reveal()
         else:
             # Waiting seats are not read; those that decide were checked, so nothing is illegal.
+            self._note(self._chosen[0])
             self.game.step(self._states, self._index, self._chosen, self._illegal)
             rewards = {agent: -float(cost) for agent, cost in zip(agents, self._new_costs(), strict=True)}
             over = self._reveal()
+        truncated = self._cycle_ends_match() and not over
+        if truncated:
+            self._masks[:] = 0
         observations, infos = self._observe(), self._infos()
         for agent in offenders:
             infos[agent]["illegal_action"] = True
-        if over:
+        if over or truncated:
             self.agents = []
         self._watch()
-        return observations, rewards, dict.fromkeys(agents, over), dict.fromkeys(agents, False), infos
+        return observations, rewards, dict.fromkeys(agents, over), dict.fromkeys(agents, truncated), infos
 
     # --- parts -----------------------------------------------------------------------------------------------------------
 
@@ -104,6 +109,10 @@ class ParallelGameEnv(Table, ParallelEnv[str, Observation, int]):
             chosen[0, seat] = number
         self._chosen = chosen
         return offenders
+
+    def _note(self, chosen: NDArray[np.int64]) -> None:
+        """Keep the decisions of the seats that decide, for the record."""
+        self._decisions += [(seat, int(chosen[seat])) for seat in np.flatnonzero(self._views["deciding"]).tolist()]
 
     def _view_of(self, seat: int | None) -> np.void:
         view: np.void = self._views[int(self._views["deciding"].argmax()) if seat is None else seat]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import operator
 from abc import ABC, abstractmethod
-from typing import Any, Final, Literal, Self, get_args
+from typing import Any, Literal, Self, get_args
 
 import numpy as np
 from gymnasium import spaces
@@ -13,10 +13,9 @@ from numpy.typing import NDArray
 
 from ..core.game import Game, Rules
 from ..core.seeding import check_seed, fresh_seed
+from .rendering import RENDER_FPS, RENDER_MODES, Frame, Screen, show
 
 IllegalAction = Literal["raise", "replace", "terminate"]
-RENDER_MODES: Final = ("human", "ansi")
-
 Observation = dict[str, NDArray[Any]]
 
 
@@ -33,33 +32,57 @@ class Table(ABC):
         name: for `metadata["name"]`.
         illegal_action: "raise" `IllegalActionError`; "replace" it by the lowest legal action; "terminate" the match for all, offenders
             pay `rules.forfeit`, the others nothing.
-        render_mode: "ansi" returns the board as text, "human" prints it; both as a seat sees it that is to act.
+        render_mode: "ansi" returns the board as text, "rgb_array" as a picture, (height, width, 3) uint8 of constant size, drawn without a
+            display; "human" follows play on the terminal. All as a seat sees it that is to act.
+        max_cycles: truncate the match for all after this many cycles; None: never. In a cycle everybody decides once who has to
+            decide now: all of them for the cards, one for a row.
+
+    Attributes:
+        state_space: of what `state` returns, (layout.size,) float32 in [0, 1].
 
     Raises:
-        ValueError: unknown `illegal_action` or `render_mode`.
+        ValueError: unknown `illegal_action` or `render_mode`, or a bad `max_cycles`.
     """
 
     def __init__(
-        self, game: Game, rules: Rules, name: str, illegal_action: IllegalAction = "raise", render_mode: str | None = None
+        self,
+        game: Game,
+        rules: Rules,
+        name: str,
+        illegal_action: IllegalAction = "raise",
+        render_mode: str | None = None,
+        max_cycles: int | None = None,
     ) -> None:
         one_of("illegal_action", illegal_action, get_args(IllegalAction))
         if render_mode is not None:
             one_of("render_mode", render_mode, (*RENDER_MODES, None))
-        self.metadata = {"name": name, "render_modes": list(RENDER_MODES), "render_fps": 1, "is_parallelizable": False}
+        if max_cycles is not None and (isinstance(max_cycles, bool) or not isinstance(max_cycles, (int, np.integer)) or max_cycles < 1):
+            raise ValueError(f"max_cycles={max_cycles!r} must be a whole number of at least 1, or None for no limit")
+        self.metadata: dict[str, Any] = {
+            "name": name,
+            "render_modes": list(RENDER_MODES),
+            "render_fps": RENDER_FPS,
+            "is_parallelizable": False,
+        }
         self.game = game
         self.rules = rules
         self.illegal_action = illegal_action
         self.render_mode = render_mode
+        self._screen = Screen()
+        self.max_cycles = max_cycles
         self.possible_agents = [f"player_{seat}" for seat in range(rules.num_players)]
         self.agents: list[str] = []
         self.observation_spaces = {agent: observation_space(game) for agent in self.possible_agents}
         self.action_spaces = {agent: spaces.Discrete(game.num_actions) for agent in self.possible_agents}
+        self.state_space = game.layout.space()
         self._seats = {agent: seat for seat, agent in enumerate(self.possible_agents)}
         self._seed: int | None = None
         self._game_number = 0
         self._states = game.new_states(rules, 1, 0)
         self._index = np.zeros(1, dtype=np.int64)
         self._costs = [0] * rules.num_players
+        self._decisions: list[tuple[int, int]] = []  # (seat, action) of the match: with the seed, the whole of its record
+        self._cycles = 0
         self._set_up()
 
     @abstractmethod
@@ -89,8 +112,26 @@ class Table(ABC):
         view: np.void = self._view_of(self._seat_of(agent)).copy()
         return view
 
-    def render(self) -> str | None:
-        """The board as a seat sees it that is to act, after the end as the first seat does: a string for "ansi", printed for "human".
+    def state(self) -> NDArray[np.float32]:
+        """All hands, for critics in centralised training: never for a seat that decides.
+
+        The first seat's observation, with the other hands open and the chances that follow from them: (layout.size,) float32 in
+        `state_space`, fresh at every call. What has been picked and not yet revealed, and what is still to be dealt, is not in it.
+
+        Raises:
+            RuntimeError: the environment was not reset.
+        """
+        if self._seed is None:
+            raise RuntimeError("there is no state: call reset() before state()")
+        views = np.zeros(1, dtype=self.game.view_dtype)
+        self.game.reveal_all(self._states, self._index, np.zeros(1, dtype=np.int64), views)
+        vector = np.empty((1, self.game.layout.size), dtype=np.float32)
+        self.game.encode(views, vector)
+        state: NDArray[np.float32] = vector[0].copy()
+        return state
+
+    def render(self) -> Frame | None:
+        """The board as a seat sees it that is to act, after the end as the first seat does: text, a picture, or None when it is shown.
 
         Raises:
             ValueError: the environment was made without a render mode.
@@ -98,7 +139,8 @@ class Table(ABC):
         """
         if self._seed is None and self.render_mode is not None:
             raise RuntimeError("there is nothing to render: call reset() before render()")
-        return show(self.game, self._view_of(None) if self._seed is not None else None, self.render_mode)
+        view = self._view_of(None) if self._seed is not None else None
+        return show(self.game, view, self.render_mode, self._screen, self.metadata["render_fps"])
 
     def close(self) -> None:  # noqa: B027 - not to be overridden
         """Nothing is held open."""
@@ -127,7 +169,14 @@ class Table(ABC):
         self._states = self.game.new_states(self.rules, 1, self._seed, self._game_number)
         self.game.deal(self._states, self._index)
         self._costs = [0] * self.rules.num_players
+        self._decisions = []
+        self._cycles = 0
         self.agents = self.possible_agents[:]
+
+    def _cycle_ends_match(self) -> bool:
+        """Count a complete cycle; whether it was the last that is allowed."""
+        self._cycles += 1
+        return self._cycles == self.max_cycles
 
     def _new_costs(self) -> list[int]:
         """What each seat has lost since this was last asked."""
@@ -159,17 +208,6 @@ def one_of(name: str, value: Any, known: tuple[Any, ...]) -> None:
     """`ValueError` with the choice there is, unless `value` is one of `known`."""
     if not any(value is one or (type(value) is type(one) and value == one) for one in known):
         raise ValueError(f"{name}={value!r} is unknown: choose one of {', '.join(map(repr, known))}")
-
-
-def show(game: Game, view: np.void | None, render_mode: str | None) -> str | None:
-    """The board of `view`: returned for "ansi", printed for "human"; `ValueError` without a render mode."""
-    if render_mode is None:
-        raise ValueError(f"render() needs a render mode: make the environment with render_mode= one of {', '.join(RENDER_MODES)}")
-    text = game.board(view)
-    if render_mode == "ansi":
-        return text
-    print(text, end="\n\n", flush=True)
-    return None
 
 
 def complaint(game: Game, who: str, action: Any, mask: NDArray[np.int8]) -> str:
