@@ -1,4 +1,4 @@
-"""PettingZoo's own checks, and the warnings they are known to give."""
+"""The checks that PettingZoo, Gymnasium and stable-baselines3 bring, and the warnings they are known to give."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ import warnings
 from typing import Any
 
 import pytest
+from gymnasium.utils.env_checker import check_env
+from stable_baselines3.common.env_checker import check_env as sb3_check_env
 
 with warnings.catch_warnings():
-    # Its tests make one of its own games the old way.
+    # PettingZoo's tests make one of its own games the old way.
     warnings.filterwarnings("ignore", "The old environment creation API has been deprecated", DeprecationWarning)
-    from pettingzoo.test import api_test, parallel_api_test, parallel_seed_test, seed_test
-    from pettingzoo.test.render_test import render_test
+    from pettingzoo.test import api_test, max_cycles_test, parallel_api_test, parallel_seed_test, render_test, seed_test
+    from pettingzoo.test.state_test import state_test
 
 KNOWN = (
     "Observation is not a NumPy array",
@@ -27,4 +29,15 @@ def all_known_warnings(test: Any) -> Any:
     return test
 
 
-__all__ = ["all_known_warnings", "api_test", "parallel_api_test", "parallel_seed_test", "render_test", "seed_test"]
+__all__ = [
+    "all_known_warnings",
+    "api_test",
+    "check_env",
+    "max_cycles_test",
+    "parallel_api_test",
+    "parallel_seed_test",
+    "render_test",
+    "sb3_check_env",
+    "seed_test",
+    "state_test",
+]

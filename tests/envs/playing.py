@@ -101,6 +101,8 @@ def totals(env: AECGameEnv) -> list[int]:
 
 def plain(value: Any) -> Any:
     """Equal for equal content; arrays by type, shape and bytes."""
+    if isinstance(value, np.ndarray) and value.dtype == object:
+        return [plain(item) for item in value]
     if isinstance(value, np.ndarray):
         return value.dtype.str, value.shape, value.tobytes()
     if isinstance(value, dict):

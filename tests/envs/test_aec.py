@@ -1,4 +1,4 @@
-"""The AEC environment: PettingZoo's own checks, then what these look away from: masks, rewards, the order of seats, the end."""
+"""The AEC environment, where the official checks look away: masks, rewards, the order of seats, the end."""
 
 from __future__ import annotations
 
@@ -9,13 +9,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from pettingzoo.utils import wrappers
 
 from sixnimmt_env import sixnimmt_v0
 from sixnimmt_env.envs.aec import AECGameEnv
-from sixnimmt_env.envs.table import IllegalAction
 from sixnimmt_env.games.sixnimmt import draft_order
-from tests.envs.official import all_known_warnings, api_test, render_test, seed_test
 from tests.envs.playing import (
     KINDS,
     MATCH,
@@ -41,38 +38,6 @@ from tests.reference import ReferenceGame
 EVERYTHING = [{"num_players": n, **kind, **form} for n, kind, form in itertools.product(range(2, 11), KINDS, (ROUND, MATCH))]
 SOME = [options for options in EVERYTHING if options["num_players"] in (2, 3, 5, 10)]
 FEW = [options for options in SOME if options["num_players"] == 3 and options["rounds"] is None]
-WHOLE_MATCH = 10_000  # cycles; the checks stop at the end of the match
-
-
-# --- PettingZoo's checks -----------------------------------------------------------------------------------------------
-
-
-@all_known_warnings
-@pytest.mark.parametrize("options", EVERYTHING, ids=name_of)
-def test_api(options: Options) -> None:
-    api_test(sixnimmt_v0.env(**options), num_cycles=WHOLE_MATCH)
-
-
-@all_known_warnings
-@pytest.mark.parametrize("illegal_action", ["replace", "terminate"])
-@pytest.mark.parametrize("options", FEW, ids=name_of)
-def test_api_of_the_tolerant_modes(options: Options, illegal_action: IllegalAction) -> None:
-    api_test(sixnimmt_v0.env(**options, illegal_action=illegal_action), num_cycles=WHOLE_MATCH)
-
-
-@all_known_warnings
-def test_api_within_the_stock_wrappers() -> None:
-    api_test(wrappers.OrderEnforcingWrapper(wrappers.AssertOutOfBoundsWrapper(sixnimmt_v0.env())), num_cycles=WHOLE_MATCH)
-
-
-@pytest.mark.parametrize("options", EVERYTHING, ids=name_of)
-def test_seeds(options: Options) -> None:
-    seed_test(lambda: sixnimmt_v0.env(**options), num_cycles=WHOLE_MATCH)
-
-
-@pytest.mark.parametrize("options", SOME, ids=name_of)
-def test_rendering(options: Options) -> None:
-    render_test(lambda render_mode: sixnimmt_v0.env(**options, render_mode=render_mode))
 
 
 # --- spaces ------------------------------------------------------------------------------------------------------------

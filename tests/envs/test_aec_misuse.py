@@ -218,7 +218,7 @@ IMPOSSIBLE: list[tuple[Options, str]] = [
     ({"deck": "logic", "deck_size": 50}, "deck_size=50 is impossible with deck='logic'"),
     ({"illegal_action": "ignore"}, "illegal_action='ignore' is unknown: choose one of 'raise', 'replace', 'terminate'"),
     ({"illegal_action": None}, "illegal_action=None is unknown: choose one of"),
-    ({"render_mode": "rgb_array"}, "render_mode='rgb_array' is unknown: choose one of 'human', 'ansi', None"),
+    ({"render_mode": "depth"}, "render_mode='depth' is unknown: choose one of 'human', 'ansi', 'rgb_array', None"),
     ({"render_mode": True}, "render_mode=True is unknown: choose one of"),
     ({"render_mode": ""}, "render_mode='' is unknown: choose one of"),
 ]
@@ -239,7 +239,7 @@ def test_metadata_is_what_the_environment_offers() -> None:
     env = sixnimmt_v0.env()
     assert str(env) == env.metadata["name"] == "sixnimmt_v0"
     modes: Any = env.metadata["render_modes"]
-    assert [sixnimmt_v0.env(render_mode=mode).render_mode for mode in modes] == ["human", "ansi"]
+    assert [sixnimmt_v0.env(render_mode=mode).render_mode for mode in modes] == ["human", "ansi", "rgb_array"]
     assert env.unwrapped is env
     assert env.max_num_agents == 4
     env.close()

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from gymnasium.utils.env_checker import check_env
 
 from sixnimmt_env import agents, sixnimmt_v0
 from sixnimmt_env.envs.parallel import ParallelGameEnv
@@ -18,10 +17,9 @@ from sixnimmt_env.envs.single import SeatEnv
 from sixnimmt_env.envs.table import IllegalActionError
 from sixnimmt_env.games import sixnimmt
 from sixnimmt_env.games.sixnimmt.state import ACTION_WAIT
-from tests.envs.official import parallel_api_test, parallel_seed_test
 from tests.envs.playing import KINDS, MATCH, ROUND, Options, name_of, started
 
-PLAYERS = (2, 4, 10)
+PLAYERS = range(2, 11)
 
 
 def parallel(illegal_action: Any = "raise", render_mode: str | None = None, **options: Any) -> ParallelGameEnv:
@@ -33,14 +31,6 @@ def single(opponents: Any = ("greedy",), seat: Any = "random", illegal_action: A
 
 
 # --- parallel ----------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("num_players", PLAYERS)
-@pytest.mark.parametrize("kind", KINDS, ids=name_of)
-def test_pettingzoo_accepts_the_parallel_form(kind: Options, num_players: int) -> None:
-    options = {**kind, "num_players": num_players}
-    parallel_api_test(parallel("replace", **options), num_cycles=30)
-    parallel_seed_test(lambda: parallel("replace", **options), num_cycles=10)
 
 
 @pytest.mark.parametrize("num_players", PLAYERS)
@@ -144,11 +134,6 @@ def test_illegal_actions_of_the_parallel_form_end_or_are_replaced_as_documented(
 
 
 # --- one seat against agents -------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("kind", KINDS, ids=name_of)
-def test_gymnasium_accepts_the_single_form(kind: Options) -> None:
-    check_env(single(illegal_action="replace", **kind), skip_render_check=True)
 
 
 @pytest.mark.parametrize("num_players", PLAYERS)
