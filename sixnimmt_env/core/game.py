@@ -7,7 +7,7 @@ one. Kernels take the batch and `index`, (k,) int64, the games they are to touch
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
@@ -42,12 +42,62 @@ class Rules(Protocol):
         """The rules in force, in words."""
 
 
+@dataclass(frozen=True, slots=True)
+class Actions:
+    """`count` actions from `first` on that differ by a number: names and meanings, for messages and the documentation.
+
+    Args:
+        name: what they are called.
+        numbered_from: the number of the first; None where there is a single one, without a number.
+        meaning: one phrase.
+    """
+
+    first: int
+    count: int
+    name: str
+    numbered_from: int | None
+    meaning: str
+
+    def called(self, action: int) -> str:
+        """The name of one of them."""
+        return self.name if self.numbered_from is None else f"{self.name} {action - self.first + self.numbered_from}"
+
+
+def action_name(actions: Sequence[Actions], action: int) -> str:
+    """What `action` is called; "no action" for one that is none of `actions`."""
+    for group in actions:
+        if group.first <= action < group.first + group.count:
+            return group.called(action)
+    return f"no action ({action})"
+
+
 @dataclass(frozen=True)
 class Heuristic:
     """A rule-based player: the number its kernel knows it by, and its idea in one phrase."""
 
     kind: int
     idea: str
+
+
+@dataclass(frozen=True)
+class Extent:
+    """How large a match of a variant can get: what those must know beforehand who walk through all of it.
+
+    Attributes:
+        deck: the cards of the game, ascending.
+        parts: how many of them make each part of the deal, in the order of `Game.deal_as`; in which order the cards of one part come means
+            nothing. Empty when nothing is dealt.
+        decisions: the most often that somebody decides; where several decide at once, that is one time.
+        least, most: bounds of what one seat can lose.
+        together: a bound of what all seats can lose together.
+    """
+
+    deck: tuple[int, ...]
+    parts: tuple[int, ...]
+    decisions: int
+    least: int
+    most: int
+    together: int
 
 
 @dataclass(frozen=True)
@@ -65,11 +115,14 @@ class Game:
         rules: the options' class.
         max_seats: width of every array with a seat axis.
         num_actions: size of the action space; the last action is `wait`.
+        actions: what the actions mean.
         state_dtype, view_dtype: record types of a state and of what one seat may know.
         layout: what an observation holds; `compact_size` numbers suffice for the usual player.
         heuristics: rule-based players by name.
         new_states: (rules, count, seed, first_game) -> states, not yet dealt.
         deal: (states, index). Start from the first round.
+        deal_as: (states, index, cards). As `deal`, with the cards of the deal given, (k, sum of `Extent.parts`).
+        extent: rules -> `Extent`; `ValueError` for a variant whose matches have no such bounds or more than one deal.
         to_act: (states, index, seats). Write (k,) uint16, bit s set when seat s decides now, 0 when the match is over.
         step: (states, index, actions, illegal). All seats that decide act at once, (k, max_seats); a game with an illegal action stays
             untouched and has the offenders' bits in `illegal`, (k,) uint16.
@@ -83,8 +136,11 @@ class Game:
         legal: (views, masks). Write 1 for each legal action to (k, num_actions) int8.
         encode: (views, vectors). Write observations to (k, layout.size or compact_size) float32.
         act: (views, kind, seed, actions). Write the decisions of a heuristic to (k,) int64.
+        play_on: the same as asking rule-based players view by view until the outside seat of each game decides, in one call; see
+            `games/sixnimmt/autoplay.py`. None: they are asked.
         costs: states -> (n, max_seats) integers, a view into the states.
-        board: one view -> text for people.
+        board: (view, colour=False) -> text for people; with `colour`, ANSI codes mark what a terminal should bring out.
+        picture: one view -> (height, width, 3) uint8, of constant size for a number of players and a variant.
         action_name: action -> a phrase for people.
         begin: (states, game) -> events. Deal one game and tell it.
         unfold: (states, game, seat, action) -> events. As `commit`, one event after the other, with the state as it lies between them; an
@@ -99,6 +155,7 @@ class Game:
     max_seats: int
     num_actions: int
     wait: int
+    actions: tuple[Actions, ...]
     state_dtype: np.dtype[np.void]
     view_dtype: np.dtype[np.void]
     layout: Layout
@@ -106,6 +163,8 @@ class Game:
     heuristics: Mapping[str, Heuristic]
     new_states: Callable[..., States]
     deal: Callable[..., None]
+    deal_as: Callable[..., None]
+    extent: Callable[[Any], Extent]
     to_act: Callable[..., None]
     step: Callable[..., None]
     commit: Callable[..., int]
@@ -118,12 +177,14 @@ class Game:
     encode: Callable[..., None]
     act: Callable[..., None]
     costs: Callable[[States], NDArray[Any]]
-    board: Callable[[Any], str]
+    board: Callable[..., str]
+    picture: Callable[[Any], NDArray[np.uint8]]
     action_name: Callable[[int], str]
     begin: Callable[[States, int], Iterator[Event]]
     unfold: Callable[[States, int, int, int], Iterator[Event]]
     tell: Callable[[Event], str]
     explain: Callable[[Any, Event], str]
+    play_on: Callable[..., int] | None = None
 
     def __reduce__(self) -> tuple[Callable[[str], Game], tuple[str]]:
         return _game_of, (self.home,)  # kernels are no data: a game pickles as the place where it is found

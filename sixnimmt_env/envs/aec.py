@@ -189,17 +189,19 @@ class AECGameEnv(Table, AECEnv[str, Observation, int]):
         """Ask `seat`, whose legal actions are in `_mask`, next."""
         agent = self.possible_agents[seat]
         self.agent_selection = agent
-        self.infos[agent]["action_mask"] = self._mask.copy()
+        self.infos[agent] = {**self.infos[agent], "action_mask": self._mask.copy()}  # somebody may hold the one before
 
     def _reward(self) -> None:
+        self.rewards = {}
         for agent, cost in zip(self.possible_agents, self._new_costs(), strict=True):
-            self.rewards[agent] = -float(cost)
+            self.rewards[agent] = float(-cost)
             self._cumulative_rewards[agent] -= cost
         self._rewards_are_zero = False
 
     def _finish(self, truncated: bool = False) -> None:
         """End the match for all."""
         if truncated:
+            self._truncated = True
             self.truncations = dict.fromkeys(self.agents, True)
         else:
             self.terminations = dict.fromkeys(self.agents, True)
@@ -208,6 +210,7 @@ class AECGameEnv(Table, AECEnv[str, Observation, int]):
     def _forfeit(self, offender: str) -> None:
         """End the match for all because of an illegal action."""
         self.game.abandon(self._states, self._index)
+        self._offenders = (self._seats[offender],)
         self._reveal(self._seats[offender])
         self.rewards = dict.fromkeys(self.agents, 0.0)
         self.rewards[offender] = -float(self.rules.forfeit)

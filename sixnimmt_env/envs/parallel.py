@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
-from numpy.typing import NDArray
 from pettingzoo import ParallelEnv
 
 from .table import IllegalActionError, Observation, Table, as_action, complaint
@@ -34,6 +33,7 @@ class ParallelGameEnv(Table, ParallelEnv[str, Observation, int]):
         self._everybody = np.arange(players)
         self._views = np.zeros(players, dtype=game.view_dtype)
         self._masks = np.zeros((players, game.num_actions), dtype=np.int8)
+        self._deciding: list[int] = []  # 1 for each seat that decides now
         self._chosen = np.zeros((1, game.max_seats), dtype=np.int64)
         self._illegal = np.zeros(1, dtype=np.uint16)
 
@@ -67,15 +67,17 @@ class ParallelGameEnv(Table, ParallelEnv[str, Observation, int]):
         if offenders and self.illegal_action == "terminate":
             rewards = {agent: -float(self.rules.forfeit) if agent in offenders else 0.0 for agent in agents}
             self.game.abandon(self._states, self._index)
+            self._offenders = tuple(self._seats[agent] for agent in offenders)
             over = self._reveal()
         else:
             # Waiting seats are not read; those that decide were checked, so nothing is illegal.
-            self._note(self._chosen[0])
+            self._note()
             self.game.step(self._states, self._index, self._chosen, self._illegal)
-            rewards = {agent: -float(cost) for agent, cost in zip(agents, self._new_costs(), strict=True)}
+            rewards = {agent: float(-cost) for agent, cost in zip(agents, self._new_costs(), strict=True)}
             over = self._reveal()
         truncated = self._cycle_ends_match() and not over
         if truncated:
+            self._truncated = True
             self._masks[:] = 0
         observations, infos = self._observe(), self._infos()
         for agent in offenders:
@@ -89,16 +91,9 @@ class ParallelGameEnv(Table, ParallelEnv[str, Observation, int]):
 
     def _take(self, actions: dict[str, int]) -> list[str]:
         """Write the legal actions to `_chosen`, the lowest legal one in place of an illegal one; returns whose were illegal."""
-        unknown = [agent for agent in actions if agent not in self._seats]
-        missing = [agent for agent in self.agents if agent not in actions]
-        if unknown or missing:
-            raise IllegalActionError(
-                f"actions are needed from {', '.join(self.agents)}"
-                + (f"; missing: {', '.join(missing)}" if missing else "")
-                + (f"; not at this table: {', '.join(map(str, unknown))}" if unknown else "")
-            )
-        offenders = []
-        chosen: NDArray[np.int64] = np.zeros_like(self._chosen)
+        if actions.keys() != self._seats.keys():
+            self._refuse_agents(actions)
+        offenders, numbers = [], []
         for seat, agent in enumerate(self.agents):
             number = as_action(self.game, actions[agent])
             if number is None or not self._masks[seat, number]:
@@ -106,26 +101,41 @@ class ParallelGameEnv(Table, ParallelEnv[str, Observation, int]):
                     raise IllegalActionError(complaint(self.game, agent, actions[agent], self._masks[seat]))
                 offenders.append(agent)
                 number = int(self._masks[seat].argmax())
-            chosen[0, seat] = number
-        self._chosen = chosen
+            numbers.append(number)
+        self._chosen[0, : len(numbers)] = numbers
         return offenders
 
-    def _note(self, chosen: NDArray[np.int64]) -> None:
+    def _refuse_agents(self, actions: dict[str, int]) -> NoReturn:
+        unknown = [agent for agent in actions if agent not in self._seats]
+        missing = [agent for agent in self.agents if agent not in actions]
+        raise IllegalActionError(
+            f"actions are needed from {', '.join(self.agents)}"
+            + (f"; missing: {', '.join(missing)}" if missing else "")
+            + (f"; not at this table: {', '.join(map(str, unknown))}" if unknown else "")
+        )
+
+    def _note(self) -> None:
         """Keep the decisions of the seats that decide, for the record."""
-        self._decisions += [(seat, int(chosen[seat])) for seat in np.flatnonzero(self._views["deciding"]).tolist()]
+        chosen = self._chosen[0].tolist()
+        self._decisions += [(seat, chosen[seat]) for seat, decides in enumerate(self._deciding) if decides]
 
     def _view_of(self, seat: int | None) -> np.void:
-        view: np.void = self._views[int(self._views["deciding"].argmax()) if seat is None else seat]
+        asked = self._deciding.index(max(self._deciding))  # the first seat when nobody decides
+        view: np.void = self._views[asked if seat is None else seat]
         return view
 
     def _reveal(self) -> bool:
         """Bring views and masks up to date; returns whether the match is over."""
         self.game.reveal(self._states, self._same_game, self._everybody, self._views)
         self.game.legal(self._views, self._masks)
-        deciding = self._views["deciding"] == 1
-        over = not deciding.any()
+        self._deciding = self._views["deciding"].tolist()
+        if all(self._deciding):
+            return False
+        over = not any(self._deciding)
         if not over:
-            self._masks[~deciding, self.game.wait] = 1
+            for seat, decides in enumerate(self._deciding):
+                if not decides:
+                    self._masks[seat, self.game.wait] = 1
         return over
 
     def _observe(self) -> dict[str, Observation]:

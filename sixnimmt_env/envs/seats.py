@@ -7,19 +7,21 @@ else. Who sits where follows from (seed, game), as the deals do: nothing here ha
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..agents import Agent, decide
+from ..agents import Agent, HeuristicAgent, decide
 from ..core.game import Game, Rules
 from ..core.kernel import kernel
+from ..core.records import as_bytes
 from ..core.seeding import below, mix, uniform
 
 Seat = int | Literal["random", "rotate"]
 
 _OUTSIDE: Final = np.uint64(0x0071_5EA7)  # keeps the draw of seats apart from that of the cards
+_AHEAD: Final = 256  # places kept free in the record: more decisions than can lie between two of the outside seat
 _PATIENCE: Final = 1000  # matches in a row without a choice after which a variant is taken to have none
 
 
@@ -43,6 +45,7 @@ class SeatGames:
         count: games.
         seat: the outside seat: a number, "random" (drawn for each match) or "rotate" (one further in each match).
         skip_forced: play the outside seat's forced actions, where only one is legal, without asking.
+        record: keep the decisions of the match, for a single game.
 
     Attributes:
         views: (count,) what the outside seats know now; at the end of a match, what they know then.
@@ -65,6 +68,7 @@ class SeatGames:
         count: int,
         seat: Seat = "random",
         skip_forced: bool = False,
+        record: bool = False,
     ) -> None:
         self.game, self.rules, self.agents, self.skip_forced = game, rules, tuple(agents), skip_forced
         players = rules.num_players
@@ -86,6 +90,13 @@ class SeatGames:
         self.costs = np.zeros(count, dtype=np.int64)
         self.over = np.zeros(count, dtype=np.bool_)
         self.forced = 0
+        self._log = np.zeros((_AHEAD if record else 0, 2), dtype=np.int64)
+        self._logged = np.zeros(1, dtype=np.int64)
+
+    @property
+    def decisions(self) -> list[tuple[int, int]]:
+        """(seat, action) of the match so far, if it is recorded."""
+        return [(seat, action) for seat, action in self._log[: self._logged[0]].tolist()]
 
     def start(self, seeds: NDArray[np.uint64], numbers: NDArray[np.uint64], games: NDArray[np.int64] | None = None) -> None:
         """Start matches: `seeds` and `numbers`, both (k,), say which games of which stream `games` (default: all) are to be."""
@@ -101,9 +112,7 @@ class SeatGames:
 
     def step(self, choices: NDArray[np.int64], games: NDArray[np.int64] | None = None) -> None:
         """Carry out the outside seats' legal `choices`, (k,), in `games` (default: all), and play on to their next decisions."""
-        games = self._all if games is None else games
-        self._move(games, np.ones(len(games), dtype=np.bool_), choices)
-        self._play_on(games)
+        self._play_on(self._all if games is None else games, choices)
 
     def abandon(self, games: NDArray[np.int64]) -> None:
         """End the matches of `games` as they stand."""
@@ -117,8 +126,9 @@ class SeatGames:
         """Deal and play to the first decision; matches that end before one are followed by the next."""
         for _ in range(_PATIENCE):
             self.game.deal(self.states, games)
+            self._logged[0] = 0
             self._seat_everybody(games)
-            self._play_on(games)
+            self._play_on(games, np.full(len(games), -1))
             games = games[self.over[games]]
             if not len(games):
                 return
@@ -131,9 +141,33 @@ class SeatGames:
         draw_seats(seeds, numbers, self.rules.num_players, self._seat, len(self.agents), self._cumulative, outside, chairs)
         self.outside[games], self._chairs[games] = outside, chairs
 
-    def _play_on(self, games: NDArray[np.int64]) -> None:
-        """Play `games` on until each waits for its outside seat or is over."""
-        started = games
+    def _play_on(self, games: NDArray[np.int64], choices: NDArray[np.int64]) -> None:
+        """Carry out `choices`, -1 where there is none, and play `games` on until each waits for its outside seat or is over."""
+        if len(self._log):
+            self._log = np.concatenate([self._log, np.zeros((max(0, self._logged[0] + _AHEAD - len(self._log)), 2), dtype=np.int64)])
+        if self.game.play_on is not None and all(type(agent) is HeuristicAgent for agent in self.agents):
+            self._play_compiled(games, choices)
+        else:
+            self._play_asking(games, choices)
+        self.costs[games] = self.game.costs(self.states)[games, self.outside[games]]
+
+    def _play_compiled(self, games: NDArray[np.int64], choices: NDArray[np.int64]) -> None:
+        """Rule-based players only: no view need leave compiled code."""
+        assert self.game.play_on is not None
+        kinds = np.array([self.game.heuristics[agent.name].kind for agent in self.agents])
+        seeds = np.array([agent.seed for agent in self.agents], dtype=np.uint64)
+        players = self._chairs, kinds, seeds
+        seen = self.views, self.masks, self.over
+        done = self.game.play_on(self.states, games, choices, self.outside, *players, self.skip_forced, *seen, self._log, self._logged)
+        if done < 0:
+            self._refuse(int(games[-1 - done]), int(self.outside[games[-1 - done]]), int(choices[-1 - done]))
+        self.forced += done
+
+    def _play_asking(self, games: NDArray[np.int64], choices: NDArray[np.int64]) -> None:
+        """Any agents, which are asked in batches over all games and seats."""
+        given = choices >= 0
+        if given.any():
+            self._move(games, given, choices[given])
         while len(games):
             due = np.empty(len(games), dtype=np.uint16)
             self.game.to_act(self.states, games, due)
@@ -147,7 +181,6 @@ class SeatGames:
             games, forced = games[going], forced[going]
             if len(games):
                 self._move(games, forced, self.masks[games[forced]].argmax(axis=1))
-        self.costs[started] = self.game.costs(self.states)[started, self.outside[started]]
 
     def _look(self, games: NDArray[np.int64]) -> None:
         """Note what the outside seats of `games` know and may do."""
@@ -155,7 +188,7 @@ class SeatGames:
         self.game.reveal(self.states, games, self.outside[games], views)
         masks = np.empty((len(games), self.game.num_actions), dtype=np.int8)
         self.game.legal(views, masks)
-        _as_bytes(self.views)[games] = _as_bytes(views)
+        as_bytes(self.views)[games] = as_bytes(views)
         self.masks[games] = masks
 
     def _move(self, games: NDArray[np.int64], asked: NDArray[np.bool_], choices: NDArray[np.int64]) -> None:
@@ -163,21 +196,27 @@ class SeatGames:
         actions = np.zeros((len(games), self.game.max_seats), dtype=np.int64)
         actions[asked, self.outside[games[asked]]] = choices
         decide(self.game, self.states, games, self._chairs, self.agents, actions)
+        if len(self._log):
+            self._note(actions[0])
         illegal = np.zeros(len(games), dtype=np.uint16)
         self.game.step(self.states, games, actions, illegal)
         if illegal.any():
             place = int(np.flatnonzero(illegal)[0])
             seat = int(illegal[place]).bit_length() - 1
-            number = self._chairs[games[place], seat]
-            who = f"the opponent {self.agents[number].name!r}" if number >= 0 else "the outside seat"
-            raise OpponentError(
-                f"{who} chose {actions[place, seat]} ({self.game.action_name(int(actions[place, seat]))}), which is illegal"
-            )
+            self._refuse(int(games[place]), seat, int(actions[place, seat]))
 
+    def _note(self, actions: NDArray[np.int64]) -> None:
+        """Keep what the seats that decide in the recorded game are about to do."""
+        due = np.empty(1, dtype=np.uint16)
+        self.game.to_act(self.states, self._all, due)
+        for seat in np.flatnonzero(due >> np.arange(self.game.max_seats, dtype=np.uint16) & 1):
+            self._log[self._logged[0]] = seat, actions[seat]
+            self._logged[0] += 1
 
-def _as_bytes(records: NDArray[np.void]) -> NDArray[np.uint8]:
-    """Records as rows of bytes: NumPy copies structured records field by field, twenty times slower."""
-    return records.view(np.uint8).reshape(len(records), records.dtype.itemsize)
+    def _refuse(self, game: int, seat: int, action: int) -> NoReturn:
+        number = self._chairs[game, seat]
+        who = f"the opponent {self.agents[number].name!r}" if number >= 0 else "the outside seat"
+        raise OpponentError(f"{who} chose {action} ({self.game.action_name(action)}), which is illegal")
 
 
 @kernel

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 import gymnasium
 import numpy as np
@@ -12,9 +13,12 @@ from numpy.typing import NDArray
 
 from ..agents import Agent, make
 from ..core.game import Game, Rules
+from ..core.records import clone
 from ..core.seeding import check_seed, fresh_seed
+from ..core.trace import Trace, printable
+from .rendering import RENDER_FPS, RENDER_MODES, Frame, Screen, show
 from .seats import Seat, SeatGames
-from .table import RENDER_MODES, IllegalAction, IllegalActionError, Observation, as_action, complaint, observation_space, one_of, show
+from .table import IllegalAction, IllegalActionError, Observation, as_action, complaint, observation_space, one_of
 
 Opponents = Sequence[str | Agent]
 
@@ -34,7 +38,8 @@ class SeatEnv(gymnasium.Env[Any, Any]):
         seat: the own seat, "random" (drawn for each match) or "rotate".
         illegal_action: "raise" `IllegalActionError`; "replace" it by the lowest legal action; "terminate" the match at the price of
             `rules.forfeit`. With the last two `info["illegal_action"]` is True after such a step.
-        render_mode: "ansi" returns the board as text, "human" prints it; both as the own seat sees it.
+        render_mode: "ansi" returns the board as text, "rgb_array" as a picture, (height, width, 3) uint8 of constant size; "human" follows
+            play on the terminal. All as the own seat sees it.
 
     Raises:
         ValueError: an unknown option or agent, or a number of opponents or a seat that does not fit.
@@ -51,14 +56,16 @@ class SeatEnv(gymnasium.Env[Any, Any]):
     ) -> None:
         one_of("illegal_action", illegal_action, ("raise", "replace", "terminate"))
         one_of("render_mode", render_mode, (*RENDER_MODES, None))
-        self.metadata = {"render_modes": list(RENDER_MODES), "render_fps": 1}
+        self.metadata = {"render_modes": list(RENDER_MODES), "render_fps": RENDER_FPS}
         self.game, self.rules, self.illegal_action, self.render_mode = game, rules, illegal_action, render_mode
+        self._screen = Screen()
         self.observation_space = observation_space(game)
         self.action_space = spaces.Discrete(game.num_actions)
-        self._games = SeatGames(game, rules, seated(game, opponents), None, 1, seat)
+        self._games = SeatGames(game, rules, seated(game, opponents), None, 1, seat, record=True)
         self._seed: int | None = None
         self._started = False
         self._over = True
+        self._forfeited = False
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Observation, dict[str, Any]]:
         """Deal a new match and play to the seat's first decision.
@@ -74,7 +81,7 @@ class SeatEnv(gymnasium.Env[Any, Any]):
             self._games.start(np.array([self._seed], dtype=np.uint64), np.zeros(1, dtype=np.uint64))
         else:
             self._games.restart(np.zeros(1, dtype=np.int64))
-        self._over = False
+        self._over = self._forfeited = False
         self._rewarded = 0
         if self.render_mode == "human":
             self.render()
@@ -96,7 +103,8 @@ class SeatEnv(gymnasium.Env[Any, Any]):
             raise IllegalActionError(complaint(self.game, f"seat {self._games.outside[0]}", action, mask))
         if illegal and self.illegal_action == "terminate":
             self._games.abandon(np.zeros(1, dtype=np.int64))
-            self._over, reward = True, -float(self.rules.forfeit)
+            self._over = self._forfeited = True
+            reward = -float(self.rules.forfeit)
         else:
             self._games.step(np.array([mask.argmax() if illegal else number], dtype=np.int64))
             self._over = bool(self._games.over[0])
@@ -116,14 +124,39 @@ class SeatEnv(gymnasium.Env[Any, Any]):
 
     def view(self) -> np.void:
         """What the seat may know now, as a view that agents take."""
-        view: np.void = self._games.views[0].copy()
-        return view
+        return clone(self._games.views[0])
 
-    def render(self) -> str | None:
-        """The board as the own seat sees it: a string for "ansi", printed for "human"."""
+    def trace(self, players: Sequence[str] = ()) -> Trace:
+        """The match so far, every decision and event of it, the opponents' included: to save, step through and explain.
+
+        It shows all hands and picks, for people and for tests: never for a seat that decides.
+
+        Args:
+            players: a name for each seat; by default "own" and the names of the opponents.
+
+        Raises:
+            RuntimeError: the environment was not reset.
+            ValueError: names that do not fit.
+        """
+        if self._seed is None:
+            raise RuntimeError("there is no match to trace: call reset() before trace()")
+        games, own = self._games, int(self._games.outside[0])
+        offenders = (own,) if self._forfeited else ()
+        names = tuple(players) or tuple(self._name_of(seat, own) for seat in range(self.rules.num_players))
+        return Trace(self.game, self.rules, tuple(games.decisions), self._seed, int(games.states["game"][0]), names, offenders)
+
+    def _name_of(self, seat: int, own: int) -> str:
+        agents = self._games.agents
+        return "own" if seat == own else printable(agents[((seat - own) % self.rules.num_players - 1) % len(agents)].name)
+
+    def render(self) -> Frame | None:
+        """The board as the own seat sees it: text, a picture, or None when it is shown."""
         if self._seed is None and self.render_mode is not None:
             raise RuntimeError("there is nothing to render: call reset() before render()")
-        return show(self.game, self._games.views[0], self.render_mode)
+        return show(self.game, self._games.views[0], self.render_mode, self._screen, self.metadata["render_fps"])
+
+    def __copy__(self) -> Self:
+        return copy.deepcopy(self)  # two environments that share games would move each other
 
     def _observe(self) -> Observation:
         vector = np.empty((1, self.game.layout.size), dtype=np.float32)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import operator
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import Any, Literal, Self, get_args
 
 import numpy as np
@@ -12,7 +13,9 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 
 from ..core.game import Game, Rules
+from ..core.records import clone
 from ..core.seeding import check_seed, fresh_seed
+from ..core.trace import Trace
 from .rendering import RENDER_FPS, RENDER_MODES, Frame, Screen, show
 
 IllegalAction = Literal["raise", "replace", "terminate"]
@@ -82,6 +85,8 @@ class Table(ABC):
         self._index = np.zeros(1, dtype=np.int64)
         self._costs = [0] * rules.num_players
         self._decisions: list[tuple[int, int]] = []  # (seat, action) of the match: with the seed, the whole of its record
+        self._offenders: tuple[int, ...] = ()  # whose illegal actions have ended the match
+        self._truncated = False
         self._cycles = 0
         self._set_up()
 
@@ -109,8 +114,7 @@ class Table(ABC):
         """
         if self._seed is None:
             raise RuntimeError("there is nothing to view: call reset() before view()")
-        view: np.void = self._view_of(self._seat_of(agent)).copy()
-        return view
+        return clone(self._view_of(self._seat_of(agent)))
 
     def state(self) -> NDArray[np.float32]:
         """All hands, for critics in centralised training: never for a seat that decides.
@@ -129,6 +133,23 @@ class Table(ABC):
         self.game.encode(views, vector)
         state: NDArray[np.float32] = vector[0].copy()
         return state
+
+    def trace(self, players: Sequence[str] = ()) -> Trace:
+        """The match so far, every decision and event of it: to save, step through and explain.
+
+        It shows all hands and picks, for people and for tests: never for a seat that decides.
+
+        Args:
+            players: a name for each seat; by default those of the agents.
+
+        Raises:
+            RuntimeError: the environment was not reset.
+            ValueError: names that do not fit.
+        """
+        if self._seed is None:
+            raise RuntimeError("there is no match to trace: call reset() before trace()")
+        names, decisions = tuple(players or self.possible_agents), tuple(self._decisions)
+        return Trace(self.game, self.rules, decisions, self._seed, self._game_number, names, self._offenders, self._truncated)
 
     def render(self) -> Frame | None:
         """The board as a seat sees it that is to act, after the end as the first seat does: text, a picture, or None when it is shown.
@@ -169,7 +190,7 @@ class Table(ABC):
         self._states = self.game.new_states(self.rules, 1, self._seed, self._game_number)
         self.game.deal(self._states, self._index)
         self._costs = [0] * self.rules.num_players
-        self._decisions = []
+        self._decisions, self._offenders, self._truncated = [], (), False
         self._cycles = 0
         self.agents = self.possible_agents[:]
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from gymnasium import spaces
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 
 from ..core.game import Game, Rules
 from ..core.seeding import check_seed, fresh_seed
+from .rendering import FRAME_MODES, RENDER_FPS, Frame, frame
 from .seats import Seat, SeatGames
 from .single import Opponents, seated
 from .table import IllegalAction, IllegalActionError, Observation, complaint, observation_space, one_of
@@ -29,6 +31,7 @@ class SeatVectorEnv(VectorEnv[Any, Any, Any]):
         num_envs: games.
         illegal_action: "raise" | "replace" | "terminate", as for `SeatEnv`, for each game by itself; "raise" changes no game.
         autoreset_mode: "NextStep" (default, as in Gymnasium), "SameStep" or "Disabled", or the enum's member.
+        render_mode: "rgb_array" or "ansi": `render()` returns a tuple with the picture or the text of each game, as `SeatEnv` has it.
 
     Raises:
         ValueError: as `SeatEnv`, or a bad number of games or mode.
@@ -43,13 +46,15 @@ class SeatVectorEnv(VectorEnv[Any, Any, Any]):
         seat: Seat = "random",
         illegal_action: IllegalAction = "raise",
         autoreset_mode: str | AutoresetMode = AutoresetMode.NEXT_STEP,
+        render_mode: str | None = None,
     ) -> None:
         one_of("illegal_action", illegal_action, ("raise", "replace", "terminate"))
         if isinstance(num_envs, bool) or not isinstance(num_envs, (int, np.integer)) or num_envs < 1:
             raise ValueError(f"num_envs={num_envs!r} must be a whole number of at least 1")
+        one_of("render_mode", render_mode, (*FRAME_MODES, None))
         self.autoreset_mode = AutoresetMode(autoreset_mode)
-        self.metadata = {"render_modes": [], "autoreset_mode": self.autoreset_mode}
-        self.game, self.rules, self.illegal_action = game, rules, illegal_action
+        self.metadata = {"render_modes": list(FRAME_MODES), "render_fps": RENDER_FPS, "autoreset_mode": self.autoreset_mode}
+        self.game, self.rules, self.illegal_action, self.render_mode = game, rules, illegal_action, render_mode
         self.num_envs = int(num_envs)
         self.single_observation_space = observation_space(game)
         self.single_action_space = spaces.Discrete(game.num_actions)
@@ -120,10 +125,32 @@ class SeatVectorEnv(VectorEnv[Any, Any, Any]):
             infos["illegal_action"], infos["_illegal_action"] = illegal, illegal.copy()
         return self._observe(), rewards, terminations, np.zeros(self.num_envs, dtype=np.bool_), infos
 
+    def render(self) -> tuple[Frame, ...]:
+        """Every game as its own seat sees it.
+
+        Raises:
+            ValueError: the environment was made without a render mode.
+            RuntimeError: it was not reset.
+        """
+        if self._seeds is None and self.render_mode is not None:
+            raise RuntimeError("there is nothing to render: call reset() before render()")
+        return tuple(frame(self.game, view, self.render_mode, FRAME_MODES) for view in self._games.views)
+
     def action_masks(self) -> NDArray[np.bool_]:
         """(n, num_actions) bool: what is legal now."""
         masks: NDArray[np.bool_] = self._games.masks == 1
         return masks
+
+    def call(self, name: str) -> tuple[Any, ...]:
+        """What each game answers to "action_masks" or "render", as Gymnasium's `SyncVectorEnv.call` has it; other attributes repeated."""
+        value = getattr(self, name)
+        if callable(value) and name not in ("action_masks", "render"):
+            raise AttributeError(f"the games of a vector environment have no method {name!r} to call one by one")
+        return tuple(value()) if callable(value) else (value,) * self.num_envs
+
+    def get_attr(self, name: str) -> tuple[Any, ...]:
+        """As `call`."""
+        return self.call(name)
 
     # --- parts -----------------------------------------------------------------------------------------------------------
 
@@ -167,6 +194,9 @@ class SeatVectorEnv(VectorEnv[Any, Any, Any]):
         if len(seed) != self.num_envs:
             raise ValueError(f"{len(seed)} seeds for {self.num_envs} games: give one for all, or one each")
         return [None if one is None else check_seed(one) for one in seed]
+
+    def __copy__(self) -> Self:
+        return copy.deepcopy(self)  # two environments that share games would move each other
 
     def _observe(self) -> Observation:
         vectors = np.empty((self.num_envs, self.game.layout.size), dtype=np.float32)

@@ -46,7 +46,7 @@ DOORS = [sixnimmt_v0.env, sixnimmt_v0.raw_env, sixnimmt_v0.parallel_env, sixnimm
 def test_every_form_takes_the_same_variants(door: Any) -> None:
     assert door(**OPTIONS).rules == Rules(**OPTIONS)
     assert door().rules == Rules()
-    with pytest.raises(TypeError, match="option 'num_player' is unknown: did you mean 'num_players'"):
+    with pytest.raises(TypeError, match="unexpected keyword argument 'num_player': did you mean 'num_players'"):
         door(num_player=3)
     with pytest.raises(ValueError, match="num_players=11 must be a whole number from 2 to 10"):
         door(num_players=11)

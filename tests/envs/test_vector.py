@@ -152,3 +152,17 @@ def test_bad_options_are_refused() -> None:
         env.reset(seed=[1, 2, 3])
     with pytest.raises(ValueError, match="reset_mask"):
         env.reset(options={"reset_mask": [True, False]})
+
+
+def test_games_are_asked_as_those_of_gymnasium() -> None:
+    ours, theirs = vector(3), singles(3, AutoresetMode.NEXT_STEP)
+    ours.reset(seed=2)
+    theirs.reset(seed=2)
+    for mine, other in zip(ours.call("action_masks"), theirs.call("action_masks"), strict=True):
+        same(mine, other)
+    for name in ("rules", "render_mode", "illegal_action"):
+        assert ours.get_attr(name) == theirs.get_attr(name) == ours.call(name)
+    with pytest.raises(AttributeError, match="no method 'step' to call one by one"):
+        ours.call("step")
+    with pytest.raises(AttributeError, match="nonsense"):
+        ours.get_attr("nonsense")

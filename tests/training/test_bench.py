@@ -11,13 +11,14 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from sixnimmt_env import games
+from sixnimmt_env import agents, games, sixnimmt_v0
 from sixnimmt_env.games.sixnimmt.state import STATE
 from training import bench
 from training.bench import Bar, Result, Scale
 from training.bench.engine import PlainGames, Script, resolver
 from training.bench.fresh import fresh, peak
 from training.bench.measure import compare, rate
+from training.bench.plain import greedy
 from training.bench.report import as_json, number, quantity
 
 TINY = Scale(
@@ -39,6 +40,9 @@ RESULTS: dict[str, dict[str, tuple[str, bool, bool]]] = {
     "players": {"players.ten": ("s/turn", True, True)},
     "memory": {"memory.game": ("bytes", False, True)},
     "aec": {"aec.steps": ("steps/s", True, True)},
+    "parallel": {"parallel.steps": ("steps/s", True, True)},
+    "single": {"single.steps": ("steps/s", True, True)},
+    "vector": {"vector.steps": ("steps/s", True, True), "vector.beside_single": ("steps/s", True, False)},
     "vec_env": {"vec_env.decisions": ("decisions/s", True, False)},
     "training": {"training.decisions": ("decisions/s", True, False), "training.memory": ("MB", False, True)},
     "startup": {"startup.import": ("s", True, True)},
@@ -106,6 +110,20 @@ def test_observations_are_made_for_every_seat() -> None:
     assert [x.tolist() for x in turn.viewers] == [[game for game in range(5) for _ in range(4)], [0, 1, 2, 3] * 5]
     assert turn.observations.shape == (20, script.game.compact_size)
     assert (turn.observations.any(axis=1)).all()
+
+
+@pytest.mark.parametrize("players", [2, 4, 10])
+def test_the_plain_player_decides_as_the_compiled_one(players: int) -> None:
+    env, compiled, rows = sixnimmt_v0.env(num_players=players), agents.make("greedy"), 0
+    for seed in range(5):
+        env.reset(seed=seed)
+        while not env.terminations["player_0"]:
+            view = env.view(env.agent_selection)
+            action = int(compiled.act([view])[0])
+            assert greedy(view) == action
+            rows += action >= 104
+            env.step(action)
+    assert rows
 
 
 # --- what is missing --------------------------------------------------------------------------------------------------

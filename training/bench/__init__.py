@@ -41,6 +41,9 @@ BENCHMARKS: Final = {
     "players": Benchmark("engine", "time of a turn with ten players, beside four"),
     "memory": Benchmark("engine", "bytes a game"),
     "aec": Benchmark("envs", "steps of the PettingZoo AEC environment, beside PettingZoo's Connect Four"),
+    "parallel": Benchmark("forms", "joint steps of the PettingZoo parallel environment, beside the conversion of the AEC form"),
+    "single": Benchmark("forms", "steps of one seat against greedy opponents, beside AEC and opponents in plain Python"),
+    "vector": Benchmark("forms", "steps of the Gymnasium vector environment, beside loops over one game at a time"),
     "vec_env": Benchmark("envs", "learner decisions of the batched training environment, beside one game at a time"),
     "training": Benchmark(
         "learning", "learner decisions of whole PPO iterations, beside MaskablePPO's defaults (8 games, 10 epochs); peak memory"

@@ -1,9 +1,9 @@
 """6 nimmt!: the game for every API, and functions to check a position by hand."""
 
 from ...core.game import Game, Heuristic
-from . import engine, features, heuristics, state, story, text, view
+from . import autoplay, engine, features, heuristics, picture, state, story, text, view
 from .position import TurnResult, play_turn, table_view
-from .rules import DECKS, MAX_SEATS, IllegalMove, Rules, bull_heads, deck, draft_order, match_over, winners
+from .rules import DECKS, MAX_SEATS, IllegalMove, Rules, bull_heads, deck, draft_order, extent, match_over, winners
 
 GAME = Game(
     name="sixnimmt",
@@ -12,6 +12,7 @@ GAME = Game(
     max_seats=MAX_SEATS,
     num_actions=state.NUM_ACTIONS,
     wait=state.ACTION_WAIT,
+    actions=state.ACTIONS,
     state_dtype=state.STATE,
     view_dtype=view.VIEW,
     layout=features.LAYOUT,
@@ -19,6 +20,8 @@ GAME = Game(
     heuristics={name: Heuristic(*entry) for name, entry in heuristics.DESCRIPTIONS.items()},
     new_states=state.new_states,
     deal=engine.deal,
+    deal_as=engine.deal_as,
+    extent=extent,
     to_act=engine.to_act,
     step=engine.step,
     commit=view.commit,
@@ -32,11 +35,13 @@ GAME = Game(
     act=heuristics.act,
     costs=state.costs,
     board=text.board,
+    picture=picture.picture,
     action_name=text.action_name,
     begin=story.begin,
     unfold=story.unfold,
     tell=text.tell,
     explain=text.explain,
+    play_on=autoplay.play_on,
 )
 
 LAYOUT = features.LAYOUT

@@ -343,7 +343,7 @@ def _allows(state: Any, seat: int, action: int) -> bool:
 
 
 @kernel
-def _apply(state: Any, seat: int, action: int) -> None:
+def apply(state: Any, seat: int, action: int) -> None:
     """Carry out a legal action; once nobody is left to decide, the game moves on by itself."""
     table = state.table
     if table.phase == DRAFT:
@@ -479,7 +479,7 @@ def step(states: Any, index: Any, actions: Any, illegal: Any) -> None:
         if wrong == 0:
             for seat in range(i64(state.table.num_players)):
                 if bits >> seat & 1:
-                    _apply(state, seat, i64(actions[k, seat]))
+                    apply(state, seat, i64(actions[k, seat]))
 
 
 @kernel
@@ -497,7 +497,7 @@ def commit(states: Any, game: int, seat: int, action: int) -> int:
     before = i64(0)
     for other in range(i64(table.num_players)):
         before += table.totals[other]
-    _apply(state, seat, action)
+    apply(state, seat, action)
     after = i64(0)
     for other in range(i64(table.num_players)):
         after += table.totals[other]

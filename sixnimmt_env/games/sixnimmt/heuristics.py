@@ -44,20 +44,24 @@ def act(views: Any, kind: int, seed: Any, actions: Any) -> None:
         raise ValueError("actions must be as long as views")
     notes = np.zeros(1, NOTES)[0]
     for k in range(len(views)):
-        view = views[k]
-        phase = view.table.phase
-        word = mix(seed, fingerprint(view)) if kind <= RANDOM else seed
-        take_notes(view, notes)
-        if view.deciding == 0:
-            actions[k] = ACTION_WAIT
-        elif phase == PICK:
-            actions[k] = _pick(view, kind, word, notes) - 1
-        elif phase == DRAFT:
-            actions[k] = _choose_extreme(notes.unknown, kind, word) - 1
-        elif phase == ROW:
-            actions[k] = ACTION_ROW + _choose_row(view.table, kind, word)
-        else:
-            actions[k] = _choose_side(view, kind, word)
+        actions[k] = decide(views[k], kind, seed, notes)
+
+
+@kernel
+def decide(view: Any, kind: int, seed: Any, notes: Any) -> int:
+    """The action of the player `kind` for one view; `notes`, a NOTES record, is overwritten."""
+    phase = view.table.phase
+    word = mix(seed, fingerprint(view)) if kind <= RANDOM else seed
+    take_notes(view, notes)
+    if view.deciding == 0:
+        return ACTION_WAIT
+    if phase == PICK:
+        return _pick(view, kind, word, notes) - 1
+    if phase == DRAFT:
+        return _choose_extreme(notes.unknown, kind, word) - 1
+    if phase == ROW:
+        return ACTION_ROW + _choose_row(view.table, kind, word)
+    return _choose_side(view, kind, word)
 
 
 @kernel

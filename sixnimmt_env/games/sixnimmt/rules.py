@@ -13,6 +13,8 @@ from typing import Final, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from ...core.game import Extent
+
 MAX_SEATS: Final = 10
 MAX_HAND: Final = 10
 MAX_ROWS: Final = 4
@@ -187,6 +189,33 @@ def _totals(totals: Sequence[int]) -> list[int]:
 def deck(num_players: int, deck: Deck = "standard") -> list[int]:
     """The cards in play, ascending: 1..104, or 1..10n+4 for n players in "tactical" and "logic"."""
     return list(range(1, Rules(num_players=num_players, deck=deck).highest_card + 1))
+
+
+def extent(rules: Rules) -> Extent:
+    """The bounds of a match, see `core.game.Extent`.
+
+    A turn has one choice of a row at most: the card laid there lies below all that follow (rule 4). With professional rules every card may
+    tie. All that is taken in a round are cards of the deck, each once.
+
+    Raises:
+        ValueError: a match to a target, or one of several deals, of which only the first can be given (`engine.deal_as`).
+    """
+    if rules.rounds is None:
+        raise ValueError("a match to a target has no bounds: give rounds=1, target=None")
+    drafted = rules.deck == "logic"
+    if rules.rounds > 1 and not drafted:
+        raise ValueError(f"rounds={rules.rounds} are as many deals, and only the first can be given: play one round, or deck='logic'")
+    choices = rules.num_players if rules.professional else 1
+    draft = rules.num_players * rules.hand_size if drafted else 0
+    heads = rules.rounds * rules.deck_heads
+    return Extent(
+        deck=tuple(range(1, rules.highest_card + 1)),
+        parts=() if drafted else (rules.hand_size,) * rules.num_players + (1,) * rules.num_rows,
+        decisions=rules.rounds * (draft + rules.hand_size * (1 + choices)),
+        least=0,
+        most=heads,
+        together=heads,
+    )
 
 
 def draft_order(num_players: int, round_index: int = 0, hand_size: int = MAX_HAND) -> list[int]:

@@ -11,6 +11,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from ...core.game import Actions
 from ...core.seeding import check_seed
 from .rules import DECKS, MAX_CAPACITY, MAX_CARD, MAX_HAND, MAX_ROWS, MAX_SEATS, Rules
 
@@ -19,11 +20,16 @@ from .rules import DECKS, MAX_CAPACITY, MAX_CARD, MAX_HAND, MAX_ROWS, MAX_SEATS,
 DRAFT, PICK, ROW, SIDE, OVER, PLACE = range(6)
 PHASES: Final = ("draft", "pick", "row", "side", "over")  # those that games wait in
 
-# Actions: card c is c - 1 (pick it from the hand, or take it in the draft), then rows, fronts of rows, and wait.
 ACTION_ROW: Final = MAX_CARD
 ACTION_FRONT: Final = ACTION_ROW + MAX_ROWS
 ACTION_WAIT: Final = ACTION_FRONT + MAX_ROWS
 NUM_ACTIONS: Final = ACTION_WAIT + 1
+ACTIONS: Final = (
+    Actions(0, MAX_CARD, "card", 1, "pick it from the hand, or take it in the draft of the logic deck"),
+    Actions(ACTION_ROW, MAX_ROWS, "row", 0, "take it, or lay the card at its end"),
+    Actions(ACTION_FRONT, MAX_ROWS, "front of row", 0, "lay the card at its front (professional only)"),
+    Actions(ACTION_WAIT, 1, "wait", None, "nothing to decide (parallel and vector forms only)"),
+)
 
 NOBODY: Final = 255
 

@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final
 
+from ...core import game
 from ...core.cards import to_list
 from .engine import NOWHERE, landing
 from .rules import DECKS, HEADS
-from .state import ACTION_FRONT, ACTION_ROW, ACTION_WAIT, DRAFT, NOBODY, OVER, PICK, PLACE, ROW
+from .state import ACTIONS, DRAFT, NOBODY, OVER, PICK, PLACE, ROW
 
 _SMALL = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+# What a terminal is told before words that stand out, and after them.
+_WARNING, _BOLD, _PLAIN = "\x1b[1;31m", "\x1b[1m", "\x1b[0m"
 
 
 def card_name(card: int) -> str:
@@ -20,37 +24,42 @@ def card_name(card: int) -> str:
 
 def action_name(action: int) -> str:
     """The action in words."""
-    if 0 <= action < ACTION_ROW:
-        return f"card {action + 1}"
-    if ACTION_ROW <= action < ACTION_FRONT:
-        return f"row {action - ACTION_ROW}"
-    if ACTION_FRONT <= action < ACTION_WAIT:
-        return f"front of row {action - ACTION_FRONT}"
-    if action == ACTION_WAIT:
-        return "wait"
-    return f"no action ({action})"
+    return game.action_name(ACTIONS, action)
 
 
-def board(view: Any) -> str:
-    """The table and the seat's own hand, as the seat of `view` (a VIEW record) may see them. Raised digits are bull heads."""
-    return "\n".join(_lines(view))
+def seat_name(seat: int) -> str:
+    """What a seat is called, here and as an agent of the PettingZoo forms."""
+    return f"player_{seat}"
 
 
-def _lines(view: Any) -> Iterator[str]:
+def board(view: Any, colour: bool = False) -> str:
+    """The table and the seat's own hand, as the seat of `view` (a VIEW record) may see them. Raised digits are bull heads.
+
+    With `colour` full rows are in a warning colour and seats that are asked in bold, by ANSI codes for a terminal.
+    """
+    return "\n".join(_lines(view, colour))
+
+
+def _lines(view: Any, colour: bool) -> Iterator[str]:
     table = view["table"]
-    yield _headline(table)
-    yield from _rows(table)
+    yield _marked("  ".join(headline(table)), _BOLD, colour)
+    yield from _rows(table, colour)
     yield ""
-    yield from _players(view)
+    yield from _players(view, colour)
     yield ""
     if view["open"]:
         yield from _open_hands(view)
     else:
         yield f"hand of player_{int(view['seat'])}:  {_cards(to_list(view['hand']))}"
-    yield _situation(view)
+    yield situation(view) + (f":  {_cards(pool(view))}" if table["phase"] == DRAFT else "")
 
 
-def _headline(table: Any) -> str:
+def _marked(words: str, code: str, colour: bool) -> str:
+    return f"{code}{words}{_PLAIN}" if colour else words
+
+
+def headline(table: Any) -> tuple[str, str, str]:
+    """The game, how far it is, and the variant."""
     length = f" of {table['rounds']}" if table["rounds"] else ""
     goal = f", match {'over' if table['exceed_target'] else 'to'} {table['target']}" if table["target"] else ""
     side = ", professional" if table["professional"] else ""
@@ -60,37 +69,43 @@ def _headline(table: Any) -> str:
         turn = min(int(table["turn"]) + 1, int(table["hand_size"]))
         moment = "draft" if table["phase"] == DRAFT else f"turn {turn} of {table['hand_size']}"
         when = f"round {int(table['round_index']) + 1}{length}, {moment}"
-    return f"6 nimmt!  {when}  ({DECKS[table['deck']]} deck{side}{goal})"
+    return "6 nimmt!", when, f"({DECKS[table['deck']]} deck{side}{goal})"
 
 
-def _rows(table: Any) -> Iterator[str]:
+def _rows(table: Any, colour: bool) -> Iterator[str]:
     capacity = int(table["row_capacity"])
     for row in range(int(table["num_rows"])):
         length = int(table["row_len"][row])
         cells = [f"{card_name(int(c)):>6}" for c in table["rows"][row, :length]] + ["     ·"] * (capacity - length)
-        full = "  full" if length == capacity else ""
-        yield f"  row {row} |{''.join(cells)}  | {_heads(int(table['row_heads'][row])):>8}{full}"
+        full = length == capacity
+        line = f"  row {row} |{''.join(cells)}  | {_heads(int(table['row_heads'][row])):>8}{'  full' if full else ''}"
+        yield _marked(line, _WARNING, colour and full)
 
 
-def _players(view: Any) -> Iterator[str]:
+def _players(view: Any, colour: bool) -> Iterator[str]:
     table = view["table"]
     yield "                 heads  match  last card"
     for seat in range(int(table["num_players"])):
-        asked = table["actor"] == seat or (view["deciding"] and view["seat"] == seat)
-        mark = ">" if asked and table["phase"] != OVER else " "
-        note = _placement(table, seat, int(table["last"][seat]))
-        yield f" {mark} {f'player_{seat}':<12}{int(table['penalties'][seat]):>7}{int(table['totals'][seat]):>7}  {note}".rstrip()
+        asked, card = is_asked(view, seat), int(table["last"][seat])
+        # Nothing may have been revealed yet, and a view made by hand does not know earlier turns.
+        note = f"{card_name(card):>5} {outcome(table, seat)}" if card else ""
+        line = f" {'>' if asked else ' '} {seat_name(seat):<12}{int(table['penalties'][seat]):>7}{int(table['totals'][seat]):>7}  {note}"
+        yield _marked(line.rstrip(), _BOLD, colour and asked)
 
 
-def _placement(table: Any, seat: int, card: int) -> str:
-    """What became of the card that the seat last revealed."""
+def is_asked(view: Any, seat: int) -> bool:
+    """Whether the view shows that `seat` has a decision to make: picks being secret, it shows only the own seat's."""
+    table = view["table"]
+    return bool(table["phase"] != OVER and (table["actor"] == seat or (view["deciding"] and view["seat"] == seat)))
+
+
+def outcome(table: Any, seat: int) -> str:
+    """What became of the card that the seat last revealed; nothing while it lies there."""
     landed = int(table["landed"][seat])
-    if card == 0:  # nothing was revealed yet, and a view made by hand does not know earlier turns
-        return ""
     if landed in (0, NOBODY):
-        return f"{card_name(card):>5}"
+        return ""
     took = f", took {_heads(int(table['took'][seat]))}" if table["took"][seat] else ""
-    return f"{card_name(card):>5} to row {landed - 1}{took}"
+    return f"to row {landed - 1}{took}"
 
 
 def _open_hands(view: Any) -> Iterator[str]:
@@ -99,7 +114,8 @@ def _open_hands(view: Any) -> Iterator[str]:
         yield f"  hand of player_{seat}:  {_cards(to_list(view['hands'][seat]))}"
 
 
-def _situation(view: Any) -> str:
+def situation(view: Any) -> str:
+    """What is being decided now, and by whom; at the end, who has won."""
     table = view["table"]
     phase, seat = int(table["phase"]), int(table["actor"])
     if phase == OVER:
@@ -111,12 +127,13 @@ def _situation(view: Any) -> str:
     if phase == PLACE:
         return "the cards are placed, the lowest first"
     if phase == DRAFT:
-        return f"player_{seat} drafts one of  {_cards(_pool(view))}"
+        return f"player_{seat} drafts a card"
     card = card_name(int(table["plays"][int(table["turn"]), seat])) if seat != NOBODY else ""
     return f"player_{seat} {'takes a row for' if phase == ROW else 'chooses the side for'} {card}"
 
 
-def _pool(view: Any) -> list[int]:
+def pool(view: Any) -> list[int]:
+    """In the draft: the cards that can still be taken, ascending."""
     held = {card for hand in view["hands"] for card in to_list(hand)}
     return [card for card in range(1, int(view["table"]["highest_card"]) + 1) if card not in held]
 

@@ -42,7 +42,7 @@ def reveal(states: Any, index: Any, seats: Any, views: Any) -> None:
     """
     _check(states, index, seats, views)
     for k in range(len(index)):
-        _reveal(states[index[k]], i64(seats[k]), False, views[k])
+        reveal_to(states[index[k]], i64(seats[k]), False, views[k])
 
 
 @kernel
@@ -53,7 +53,7 @@ def reveal_all(states: Any, index: Any, seats: Any, views: Any) -> None:
     """
     _check(states, index, seats, views)
     for k in range(len(index)):
-        _reveal(states[index[k]], i64(seats[k]), True, views[k])
+        reveal_to(states[index[k]], i64(seats[k]), True, views[k])
 
 
 @kernel
@@ -67,7 +67,7 @@ def _check(states: Any, index: Any, seats: Any, views: Any) -> None:
 
 
 @kernel
-def _reveal(state: Any, seat: int, all_open: bool, view: Any) -> None:
+def reveal_to(state: Any, seat: int, all_open: bool, view: Any) -> None:
     open_hands = all_open or state.table.deck == LOGIC
     view.table = state.table
     view.open = 1 if open_hands else 0
@@ -86,11 +86,11 @@ def legal(views: Any, masks: Any) -> None:
     if masks.shape != (len(views), NUM_ACTIONS):
         raise ValueError("masks must be (k, 113), k being the number of views")
     for k in range(len(views)):
-        _legal(views[k], masks[k])
+        write_legal(views[k], masks[k])
 
 
 @kernel
-def _legal(view: Any, mask: Any) -> None:
+def write_legal(view: Any, mask: Any) -> None:
     table = view.table
     mask[:] = 0
     if view.deciding == 0:
@@ -125,8 +125,8 @@ def commit(states: Any, game: int, seat: int, action: int, views: Any, masks: An
         raise ValueError("views must be (1,) and masks (1, 113)")
     code = engine_commit(states, game, seat, action)
     if code != ILLEGAL:
-        _reveal(states[game], code & NEXT_SEAT, False, views[0])
-        _legal(views[0], masks[0])
+        reveal_to(states[game], code & NEXT_SEAT, False, views[0])
+        write_legal(views[0], masks[0])
     return code
 
 
@@ -211,7 +211,9 @@ def imagine(view: Any, word: Any, state: Any) -> Any:
         state.hands[seat, 1] = view.hand[1] if seat == view.seat else view.hands[seat, 1]
         if seat >= table.num_players:
             continue
-        for _ in range(cards_held(table, seat) - size(state.hands[seat])):
+        # A match that was ended in the middle leaves all with as many cards, or has open hands.
+        held = cards_held(table, seat) if table.phase != OVER else 0 if view.open else size(view.hand)
+        for _ in range(held - size(state.hands[seat])):
             word, at = below(word, left)
             left -= 1
             insert(state.hands[seat], pool[at])
@@ -236,7 +238,7 @@ def disguise(states: Any, index: Any, seats: Any, words: Any) -> None:
     for k in range(len(index)):
         state = states[index[k]]
         own, before = i64(seats[k]), state.picks.copy()
-        _reveal(state, own, False, view)
+        reveal_to(state, own, False, view)
         word = imagine(view, words[k], state)
         for seat in range(i64(state.table.num_players)):
             if before[seat] == 0:
