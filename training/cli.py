@@ -21,7 +21,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NoReturn
 
-from sixnimmt_env import __version__, agents
+from sixnimmt_env import __version__, agents, traces
 from sixnimmt_env.core.seeding import MAX_SEED
 from sixnimmt_env.games import sixnimmt
 
@@ -35,6 +35,8 @@ first steps:
   sixnimmt train configs/quickstart.yaml               learn for some minutes
   sixnimmt evaluate runs/quickstart --against greedy   how good is it?
   sixnimmt evaluate greedy --against random            a rule-based player
+  sixnimmt watch runs/quickstart greedy random greedy  see them play
+  sixnimmt replay game.jsonl --explain                 a saved match in words
   sixnimmt agents                                      what can be an AGENT
 """
 
@@ -116,6 +118,16 @@ def _parser() -> argparse.ArgumentParser:
     bench.add_argument("--list", action="store_true", help="list the benchmarks, one line each, and stop")
     bench.add_argument("--json", type=Path, metavar="FILE", help="write the results as JSON")
 
+    _add_watch_options(command("watch", _watch, "watch a match, or save it as a picture", _WATCH))
+
+    replay = command("replay", _replay, "tell a recorded match in words", _REPLAY)
+    replay.add_argument("trace", metavar="FILE.jsonl", type=Path)
+    replay.add_argument("--explain", action="store_true", help="with the reasons that the rules give")
+    replay.add_argument("--board", action="store_true", help="with the board, all hands open, before every turn")
+    replay.add_argument("--step", action="store_true", help="stop after every event and show the board; Enter goes on")
+    replay.add_argument("--from", type=int, default=0, metavar="N", dest="start", help="begin with event N (default: %(default)s)")
+    replay.add_argument("--check", action="store_true", help="only verify the file")
+
     command("agents", _agents, "list what can be named as AGENT", "List what can be named as AGENT, one line each.")
     rules = command(
         "rules", _rules, "say the rules in force in words", "Say in words which rules are in force, by default or in a configuration."
@@ -137,6 +149,24 @@ def _add_evaluate_options(evaluate: argparse.ArgumentParser) -> None:
     evaluate.add_argument("--json", type=Path, metavar="FILE", help="write the results as JSON")
 
 
+def _add_watch_options(watch: argparse.ArgumentParser) -> None:
+    watch.add_argument("agents", nargs="+", metavar="AGENT", help="one for all seats, or one a seat")
+    watch.add_argument("--players", type=int, metavar="N", help="players at the table (default: one an AGENT; for one AGENT 4)")
+    watch.add_argument("--deck", choices=sixnimmt.DECKS, help="deck (default: as trained, else standard)")
+    watch.add_argument(
+        "--professional", action=argparse.BooleanOptionalAction, help="cards join either side of a row (default: as trained)"
+    )
+    length = watch.add_mutually_exclusive_group()
+    length.add_argument("--rounds", type=int, metavar="N", help="rounds of the match (default: 1)")
+    length.add_argument("--target", type=int, metavar="HEADS", help="play until a total has reached this many bull heads instead")
+    watch.add_argument("--seed", type=int, default=0, metavar="S", help="of the deals and dice (default: %(default)s)")
+    watch.add_argument("--speed", type=float, default=2.0, metavar="X", help="moments a second (default: %(default)s)")
+    watch.add_argument("--hidden", type=int, metavar="SEAT", help="show what this seat sees (default: all hands)")
+    watch.add_argument("--save", type=Path, metavar="FILE", help="save an animated picture: FILE.gif, FILE.png or FILE.webp")
+    watch.add_argument("--trace", type=Path, metavar="FILE.jsonl", help="save a record of the match, for `sixnimmt replay`")
+    watch.add_argument("--quiet", action="store_true", help="do not follow play here; for --save and --trace")
+
+
 _TRAIN = """\
 Train the policy that CONFIG.yaml describes, then evaluate it. Every key has a default; configs/quickstart.yaml explains them all.
 Ctrl-C stops in good order: the policy so far is saved, and the exit status is 130.
@@ -144,6 +174,14 @@ Ctrl-C stops in good order: the policy so far is saved, and the exit status is 1
 _EVALUATE = """\
 One seat plays AGENT, all others play the opponent. Every deal is played once from every seat, and the standard error is that of
 independent deals. Fewer bull heads are better; `random` against `random` shows what luck alone gives.
+"""
+_WATCH = """\
+Play a match and follow it: on a terminal the board is drawn in place, card by card; elsewhere every event is one line. Spectators see all
+hands. With --save the same moments are kept as an animated picture of the table.
+"""
+_REPLAY = """\
+Tell the match in a trace, one line an event, under its number. The file is verified first: the match is played again, and every line must
+be what the rules lead to. A damaged or foreign file is refused with its line.
 """
 _BENCH = """\
 Measure how fast things are, each beside a baseline in the same run. Quote the ratios: absolute figures depend on the machine and on what
@@ -197,6 +235,91 @@ def _evaluate(options: argparse.Namespace) -> int:
     if options.json:
         write_atomically(options.json, json.dumps(as_json(agent.name, options.seed, results), indent=2) + "\n")
     return DONE
+
+
+def _watch(options: argparse.Namespace) -> int:
+    from . import watch
+    from .console import SteadyConsole
+
+    with _asked():
+        if not 0 < options.speed <= 100:
+            raise ValueError(f"--speed {options.speed:g} must be more than 0 and at most 100 moments a second")
+        if not 0 <= options.seed <= MAX_SEED - len(options.agents):  # as many more are the players' dice
+            raise ValueError(f"--seed {options.seed} must be a whole number from 0 to {MAX_SEED - len(options.agents)}")
+        if options.save:
+            _check_savable(options.save, list(watch.FORMATS))
+        if options.trace:
+            _check_writable(options.trace)
+        players = [agent_of(spec, seed=options.seed + 1 + place) for place, spec in enumerate(options.agents)]
+        rules = _watched_rules(players, options)
+        if options.hidden is not None and not 0 <= options.hidden < rules.num_players:
+            raise ValueError(f"--hidden {options.hidden} is no seat: there are 0 to {rules.num_players - 1}")
+    if "torch" in sys.modules:  # see _evaluate
+        sys.modules["torch"].set_num_threads(1)
+    seats = players if len(players) > 1 else players * rules.num_players
+    states = sixnimmt.GAME.new_states(rules, 1, options.seed)
+    console = SteadyConsole()
+    views: list[Any] = []
+    decisions: list[tuple[int, int]] = []
+    following = watch.kept(watch.moments(sixnimmt.GAME, states, seats, options.hidden, decisions), views)
+    try:
+        watch.follow(following, sixnimmt.GAME, seats, options.speed, None if options.quiet else console)
+    except watch.UnlawfulError as error:
+        raise Refusal(str(error)) from error
+    for line in watch.sums(sixnimmt.GAME.costs(states)[0, : len(seats)].tolist(), seats):
+        console.print(line, highlight=False, markup=False, soft_wrap=True)
+    if options.save:
+        watch.save(options.save, sixnimmt.GAME, views, options.speed, console)
+    if options.trace:
+        names = tuple(traces.printable(seat.name) for seat in seats)
+        traces.Trace(sixnimmt.GAME, rules, tuple(decisions), options.seed, 0, names).save(options.trace)
+        console.print(f"recorded in {options.trace}", highlight=False, markup=False, soft_wrap=True)
+    return DONE
+
+
+def _replay(options: argparse.Namespace) -> int:
+    from . import replay
+
+    with _asked():
+        trace = traces.load(options.trace)
+        trace.verify()
+        if not 0 <= options.start < len(trace):
+            raise ValueError(f"--from {options.start} is no event: there are 0 to {len(trace) - 1}")
+    if options.check:
+        print(replay.summary(trace, str(options.trace)))
+        return DONE
+    if options.step:
+        lines = replay.walk(trace, input, options.explain, options.start)
+    else:
+        lines = replay.tell(trace, options.explain, options.board, options.start)
+    for line in lines:
+        print(line)
+    return DONE
+
+
+def _check_savable(path: Path, kinds: Sequence[str]) -> None:
+    """Say before play begins that its picture could not be saved."""
+    if path.suffix.lower() not in kinds:
+        raise ValueError(f"--save {path} must end in {', '.join(kinds[:-1])} or {kinds[-1]}, which says what kind of picture it is to be")
+    _check_writable(path)
+
+
+def _watched_rules(players: Sequence[agents.Agent], options: argparse.Namespace) -> sixnimmt.Rules:
+    """The variant asked for, else that of the first agent that was trained on one, for as many players as there are agents."""
+    if len(players) > 1:
+        if options.players not in (None, len(players)):
+            raise ValueError(f"{len(players)} agents for --players {options.players}: give one for all seats, or one a seat")
+        options.players = len(players)
+    trained = [player for player in players if hasattr(player, "policy")]
+    rules = _rules_for((*trained, players[0])[0], options)
+    options.deck = rules.deck
+    for player in trained:
+        _rules_for(player, options)  # refuses a deck that this one has not learned
+    rounds = 1 if options.rounds is None and options.target is None else options.rounds
+    try:
+        return dataclasses.replace(rules, rounds=rounds, target=options.target)
+    except ValueError as error:
+        raise ValueError(re.sub(r"^(rounds|target)=", r"--\1 ", str(error))) from None
 
 
 def _check_writable(path: Path) -> None:

@@ -26,10 +26,26 @@ SMOKE = REPOSITORY / "configs" / "smoke.yaml"
 
 # command: what its help must mention
 HELP: dict[str, list[str]] = {
-    "": ["train", "evaluate", "bench", "agents", "rules", "--version", "first steps:", "sixnimmt train configs/quickstart.yaml"],
+    "": [
+        "train",
+        "evaluate",
+        "bench",
+        "watch",
+        "replay",
+        "agents",
+        "rules",
+        "--version",
+        "first steps:",
+        "sixnimmt train configs/quickstart.yaml",
+    ],
     "train": ["CONFIG.yaml", "--set KEY.PATH=VALUE", "--out DIR", "--print-config", "Ctrl-C"],
     "evaluate": ["AGENT", "--against AGENT", "--players N", "--deck", "--professional", "--rounds N", "--seed S", "--json FILE", "20000"],
     "bench": ["--list", "NAME", "--json FILE"],
+    "watch": [
+        *("AGENT", "--players N", "--deck", "--professional", "--rounds N", "--target HEADS", "--seed S", "--speed X", "--hidden SEAT"),
+        *("--save FILE", "--trace FILE", "--quiet", "one a seat", "FILE.webp"),
+    ],
+    "replay": ["FILE.jsonl", "--explain", "--board", "--step", "--from N", "--check"],
     "agents": ["AGENT"],
     "rules": ["CONFIG.yaml"],
 }
