@@ -6,6 +6,6 @@ import pytest
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    # The usual run leaves the slow tests out; whoever chooses by markers has his own way.
+    # The usual run leaves out the slow tests and those that need other libraries; whoever chooses by markers has his own way.
     if not config.option.markexpr:
-        config.option.markexpr = "not slow"
+        config.option.markexpr = "not slow and not interop"

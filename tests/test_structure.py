@@ -21,12 +21,17 @@ ALLOWED: dict[str, set[str]] = {
     "agents": {"core", "games"},
     "envs": {"core", "games", "agents"},
     "arena": {"core", "games", "agents", "envs"},
+    "traces": {"core", "games", "agents", "envs", "arena"},
+    "interop": {"core", "games", "agents", "envs"},
     "sixnimmt_v0": {"core", "games", "agents", "envs"},
     "nothanks_v0": {"core", "games", "agents", "envs"},
     "__init__": {"core", "games", "agents", "envs", "arena", "sixnimmt_v0", "nothanks_v0"},
 }
 
 TRAINING_ONLY = ["torch", "stable_baselines3", "sb3_contrib", "tensorboard", "matplotlib", "rich", "pydantic", "ruamel", "safetensors"]
+
+# module: the library without which it cannot be imported, and how that is installed
+OPTIONAL = {"sixnimmt_env.interop.open_spiel": ("pyspiel", "pip install open_spiel")}
 
 # module: what it looks up by name while it runs, so that no import shows; a game is unpickled from the module that holds it
 LATE = {"sixnimmt_env.core.game": ["home"]}
@@ -131,10 +136,19 @@ def start(blocked: list[str], modules: list[str]) -> subprocess.CompletedProcess
 
 
 def test_no_training_library_is_needed() -> None:
-    done = start(TRAINING_ONLY, MODULES)
+    modules = [module for module in MODULES if module not in OPTIONAL]
+    done = start(TRAINING_ONLY, modules)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.split() == MODULES
+    assert done.stdout.split() == modules
     assert done.stderr == ""
+
+
+@pytest.mark.parametrize("module", OPTIONAL)
+def test_a_module_says_what_to_install_for_it(module: str) -> None:
+    library, advice = OPTIONAL[module]
+    last = start([library], [module]).stderr.splitlines()[-1]
+    assert last.startswith(f"ImportError: {module} needs ")
+    assert last.endswith(f"({library} is blocked): {advice}")
 
 
 def test_blocking_blocks() -> None:
