@@ -65,7 +65,7 @@ def as_views(game: Game, views: Views | Sequence[Any]) -> Views:
         return np.ascontiguousarray(views)
     # Each record is looked at: NumPy would make records of plain numbers as well.
     if isinstance(views, Sequence) and all(isinstance(view, np.void) and view.dtype == dtype for view in views):
-        return np.array(list(views), dtype=dtype)  # a tuple would be taken for one record
+        return np.frombuffer(bytearray(b"".join(view.tobytes() for view in views)), dtype=dtype)  # padding included
     raise TypeError(f"agents of {game.name} take views, a (k,) array or a list of records of its view dtype, not {_kind(views, dtype)}")
 
 

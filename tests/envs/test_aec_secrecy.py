@@ -1,73 +1,18 @@
-"""What the seats of the AEC environment see: nothing of what others hold, nor of what they have chosen before all have."""
+"""The boards that the AEC environment shows to people: all that the seat to act may know, and no more."""
 
 from __future__ import annotations
 
-import copy
-import random
 import re
 from typing import Any
 
-import numpy as np
 import pytest
 
-from sixnimmt_env.envs.aec import AECGameEnv
-from tests.envs.playing import KINDS, MATCH, ROUND, Options, legal, live, moment, moments, name_of, natural, seat_of, shown, started, walk
-from tests.games.sixnimmt.test_view import other_truth
+from tests.envs.playing import KINDS, MATCH, ROUND, Options, legal, live, moments, name_of, natural, seat_of, started, walk
 
 TABLES: list[Options] = [
     *({"num_players": n, **kind, **ROUND, "render_mode": "ansi"} for n in (2, 4, 10) for kind in KINDS),
     *({"num_players": 3, **kind, **MATCH, "render_mode": "ansi"} for kind in KINDS),
 ]
-
-
-def step_both(one: AECGameEnv, other: AECGameEnv, rng: random.Random, alike: bool) -> None:
-    """The same seat acts at both tables."""
-    card, other_card = rng.sample(legal(one), 2)
-    one.step(card)
-    other.step(card if alike else other_card)
-
-
-@pytest.mark.parametrize("options", TABLES, ids=name_of)
-def test_a_choice_cannot_be_seen_before_all_have_chosen(options: Options) -> None:
-    """Two tables that differ in one seat's card: all that the later seats can read is bit-identical, up to the reveal."""
-    env, rng, turns = started(7, **options), random.Random(0), 0
-    for _ in walk(env, seed=1):
-        if moment(env) != "pick" or len(legal(env)) < 2:
-            continue
-        turns += 1
-        differing = rng.randrange(options["num_players"] - 1)
-        later = env.possible_agents[differing + 1 :]
-        one, other = copy.deepcopy(env), copy.deepcopy(env)
-        for agent in env.possible_agents:
-            assert one.agent_selection == other.agent_selection == agent
-            assert shown(one, later) == shown(other, later)
-            step_both(one, other, rng, alike=agent != env.possible_agents[differing])
-        assert shown(one, later) != shown(other, later), "the reveal shows it"
-    assert turns >= 9
-
-
-def with_other_truth(env: AECGameEnv, agent: str, rng: np.random.Generator) -> AECGameEnv:
-    """A copy in which everything is another that the agent must not know: hands, stock, picks, seed."""
-    changed = copy.deepcopy(env)
-    changed._states[:] = other_truth(env._states[0], seat_of(agent), rng)
-    changed._viewer = -1  # look again
-    return changed
-
-
-@pytest.mark.parametrize("options", TABLES, ids=name_of)
-def test_what_an_agent_sees_does_not_depend_on_what_is_hidden(options: Options) -> None:
-    rng, differing = np.random.default_rng(0), 0
-    env = started(3, **options)
-    for step, _ in enumerate(walk(env, seed=1)):
-        if step % 3 == 0:
-            for agent in env.possible_agents:
-                changed = with_other_truth(env, agent, rng)
-                assert shown(changed, [agent]) == shown(env, [agent])
-                differing += any(changed._states[field].tobytes() != env._states[field].tobytes() for field in ("hands", "picks"))
-    assert differing > 3, "nothing was hidden"
-
-
-# --- boards for people -------------------------------------------------------------------------------------------------
 
 
 def cards_in(line: str) -> list[int]:

@@ -356,3 +356,17 @@ def test_a_disguised_game_is_another_that_the_seat_cannot_tell_from_it(rules: Ru
             differing += [(changed[name] != states[name]).any() for name in ("hands", "picks", "seed")]
     hidden = rules.deck == "standard" or (rules.deck == "tactical" and rules.num_players > 2)
     assert (differing > 0).tolist() == [hidden, rules.hand_size > 1, True]
+
+
+@pytest.mark.parametrize("rules", [*VARIANTS, *SMALL], ids=name_of)
+def test_a_game_that_was_ended_in_the_middle_is_disguised_as_one_with_as_many_cards(rules: Rules) -> None:
+    """In whatever phase it ends; with every card dealt, one more would be written beyond the hands."""
+    rng = np.random.default_rng(1)
+    for states in walk_all_phases(rules, 2, seed=8):
+        index = np.arange(len(states))
+        GAME.abandon(states := states.copy(), index)
+        for seat in range(rules.num_players):
+            changed, seats = states.copy(), np.full(len(states), seat)
+            view.disguise(changed, index, seats, rng.integers(0, 2**63, size=len(states)).astype(np.uint64))
+            assert (members(changed["hands"]).sum(axis=2) == members(states["hands"]).sum(axis=2)).all()
+            assert same(views_of(changed, index, seats), views_of(states, index, seats))
