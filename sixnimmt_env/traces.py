@@ -11,7 +11,7 @@ for step in traces.load("game.jsonl").steps():
 ```
 
 The environments keep one of the match they are in: `env.trace()`. `sixnimmt replay game.jsonl` tells a file in words.
-`core/trace_file.py` documents the file, `core/trace.py` what a trace can do.
+`core/trace/file.py` documents the file, `core/trace/trace.py` what a trace can do.
 """
 
 from __future__ import annotations

@@ -208,9 +208,10 @@ def _train(options: argparse.Namespace) -> int:
 
 
 def _evaluate(options: argparse.Namespace) -> int:
+    from sixnimmt_env.core.files import write_atomically
+
     from .console import SteadyConsole
     from .evaluate import as_json, evaluate, show
-    from .files import write_atomically
 
     with _asked():
         if not 1 <= options.rounds <= _MOST_ROUNDS:

@@ -35,10 +35,10 @@ from pydantic import (
 )
 
 from sixnimmt_env import games
+from sixnimmt_env.core.files import write_atomically
 from sixnimmt_env.core.game import Rules
 from sixnimmt_env.core.seeding import MAX_SEED
 from training.fields import FaultsError, agents, as_whole, is_number, mixture, number_problem, real, refuse, text, truth, whole
-from training.files import write_atomically
 from training.yaml_reader import Entry, Fault, KeyPath, Reader, Tree, guess, written, yaml_words
 
 

@@ -10,8 +10,9 @@ import matplotlib
 matplotlib.use("Agg")  # files only: no window is ever opened
 import matplotlib.pyplot as plt
 
+from sixnimmt_env.core.files import write_atomically
+
 from . import metrics
-from .files import write_atomically
 
 
 def learning_curve(table: Path, picture: Path, title: str) -> None:

@@ -25,9 +25,9 @@ from numpy.typing import NDArray
 
 from sixnimmt_env import games
 from sixnimmt_env.agents import Agent
+from sixnimmt_env.core.files import write_atomically
 from sixnimmt_env.core.game import Game, Rules
 
-from .files import write_atomically
 from .network import Scorer, Shape
 
 FORMAT = "sixnimmt_env policy"

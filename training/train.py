@@ -20,6 +20,7 @@ from stable_baselines3.common.logger import KVWriter, Logger, TensorBoardOutputF
 from sixnimmt_env import games
 from sixnimmt_env.agents import Agent
 from sixnimmt_env.arena import Strength
+from sixnimmt_env.core.files import write_atomically
 from sixnimmt_env.core.seeding import MAX_SEED
 from sixnimmt_env.envs.seats import NoChoiceError
 
@@ -30,7 +31,6 @@ from .callbacks import Coach, Display, DivergedError, Interrupt, check_weights
 from .config import Config, ConfigError
 from .console import SteadyConsole
 from .evaluate import as_json, evaluate, show
-from .files import write_atomically
 from .metrics import Metrics
 from .network import Shape
 from .plots import learning_curve

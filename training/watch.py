@@ -14,10 +14,9 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from sixnimmt_env.agents import Agent, decide
+from sixnimmt_env.core.files import write_atomically
 from sixnimmt_env.core.game import Event, Game, States
 from sixnimmt_env.envs.rendering import Screen, is_live
-
-from .files import write_atomically
 
 if TYPE_CHECKING:
     from PIL import Image

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from ..core.cards import to_list
 from ..core.game import Extent, Game, Rules, States, Views
+from ..core.records import cloned
 from ..envs.table import complaint
 
 NO_ACTION: Final = -1  # of a seat that has nothing to decide
@@ -159,7 +160,7 @@ class Node:
             ValueError: an illegal action, with what would be legal.
         """
         game = self.tree.game
-        states = self._states[-1].copy()
+        states = cloned(self._states[-1])
         everybody, illegal = np.full((1, game.max_seats), game.wait, dtype=np.int64), np.zeros(1, dtype=np.uint16)
         everybody[0, : len(actions)] = actions
         game.step(states, _FIRST, everybody, illegal)

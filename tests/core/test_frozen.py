@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sixnimmt_env.core.frozen import CannotFreeze, arrays_in, difference, freeze
 from sixnimmt_env.core.records import as_bytes, clone, cloned
+from sixnimmt_env.core.secrecy.frozen import CannotFreeze, arrays_in, difference, freeze
 
 PAIR = np.dtype([("small", np.uint8), ("large", np.uint64, (2,))], align=True)  # seven bytes of padding after `small`
 

@@ -17,8 +17,8 @@ import numpy as np
 import pytest
 
 from sixnimmt_env import agents, games, sixnimmt_v0, traces
-from sixnimmt_env.core.replay import due
-from sixnimmt_env.core.trace_file import MAX_LINE
+from sixnimmt_env.core.trace.file import MAX_LINE
+from sixnimmt_env.core.trace.replay import due
 from sixnimmt_env.envs.aec import AECGameEnv
 from sixnimmt_env.games.sixnimmt import GAME, Rules, state
 from sixnimmt_env.traces import Trace, TraceError

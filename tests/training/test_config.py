@@ -15,10 +15,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from sixnimmt_env.core import files
+from sixnimmt_env.core.files import write_atomically
 from sixnimmt_env.games.sixnimmt.rules import Rules
-from training import files
 from training.config import Config, ConfigError, LearningRate, Training, dump, load, save
-from training.files import write_atomically
 
 CONFIGS = sorted((Path(__file__).parents[2] / "configs").glob("*.yaml"))
 

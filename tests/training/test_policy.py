@@ -20,10 +20,10 @@ import torch
 from sixnimmt_env import agents
 from sixnimmt_env.agents import Agent
 from sixnimmt_env.arena import against_field
+from sixnimmt_env.core.files import TEMP_SUFFIX
 from sixnimmt_env.games.sixnimmt import GAME, Rules
 from tests.training.small import DRAFT, PLAIN, decisions, encoded, legal, mixture, network
 from training import policy
-from training.files import TEMP_SUFFIX
 from training.network import Shape
 from training.policy import PolicyError
 

@@ -24,15 +24,16 @@ from rich.console import Console
 
 from sixnimmt_env import agents
 from sixnimmt_env.arena import against_field
+from sixnimmt_env.core import files
+from sixnimmt_env.core.files import TEMP_SUFFIX
 from sixnimmt_env.core.seeding import MAX_SEED
 from sixnimmt_env.games.sixnimmt import GAME, Rules
 from training import config as configuration
-from training import files, metrics, policy
+from training import metrics, policy
 from training.budget import Budget
 from training.callbacks import Coach, Display, DivergedError
 from training.cli import main
 from training.config import Config, ConfigError
-from training.files import TEMP_SUFFIX
 from training.network import Scorer
 from training.train import Run, _players, free_folder, train
 

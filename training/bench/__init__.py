@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from training.files import write_atomically
+from sixnimmt_env.core.files import write_atomically
 
 from .measure import Bar, Result, Scale
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from training.files import write_atomically
+from sixnimmt_env.core.files import write_atomically
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")

@@ -39,9 +39,9 @@ from typing import IO, Any, Final, NoReturn, cast
 
 import numpy as np
 
-from .game import Event, Game, States
+from ..game import Event, Game, States
+from ..seeding import MAX_SEED
 from .replay import abandon, carry_out, due, truncate
-from .seeding import MAX_SEED
 
 VERSION: Final = 1
 MAX_LINE: Final = 65_536

@@ -25,9 +25,9 @@ from typing import Any, Final
 
 import numpy as np
 
+from ..game import Game
+from ..layout import Layout
 from .frozen import CannotFreeze, Difference, arrays_in, difference, freeze
-from .game import Game
-from .layout import Layout
 from .otherworld import AuditError, Inside, Settings, bases, layers, other_seed
 from .outside import Outside, outside
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .game import Event, Game, Rules, States
+from ..game import Event, Game, Rules, States
 
 _SHOWN = 12  # legal actions that an error names
 _INDEX = np.zeros(1, dtype=np.int64)

@@ -1,7 +1,7 @@
 """A trace: one match from the deal to the end, every decision and event of it, to save, load, verify, step through and explain.
 
 Seed, number and decisions are the whole record; the events are what the game's story tells when it is played again. So a trace cannot
-disagree with the rules: making one, and loading one, plays it. `core/trace_file.py` documents the file.
+disagree with the rules: making one, and loading one, plays it. `core/trace/file.py` documents the file.
 
 A trace shows all hands and all picks. It is for people and for tests, not for actors: never hand it to a seat that decides.
 """
@@ -17,12 +17,13 @@ from typing import Any, Self, overload
 
 import numpy as np
 
-from .. import __version__
-from .files import write_atomically
-from .game import ILLEGAL, Event, Game, States
+from ... import __version__
+from ..files import write_atomically
+from ..game import ILLEGAL, Event, Game, States
+from ..records import cloned
+from ..seeding import check_seed
+from .file import MAX_NAME, Games, TraceError, check_name, header_of, lines_of, read
 from .replay import abandon, carry_out, due, shown, truncate
-from .seeding import check_seed
-from .trace_file import MAX_NAME, Games, TraceError, check_name, header_of, lines_of, read
 
 __all__ = ["Step", "Trace", "TraceError", "printable"]
 
@@ -203,9 +204,9 @@ class Trace:
     def steps(self) -> Iterator[Step]:
         """Event by event, with the game before and after each: for pictures, boards and explanations at any place."""
         states = self._undealt()
-        before, headings, number = states.copy(), _Headings(self.game), 0
+        before, headings, number = cloned(states), _Headings(self.game), 0
         for event in self._course(states):
-            after = states.copy()
+            after = cloned(states)
             if event is not None:
                 yield Step(self.game, number, event, before, after, headings.of(event, before))
                 number += 1

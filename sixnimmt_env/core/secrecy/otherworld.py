@@ -16,10 +16,10 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..game import ILLEGAL, NEXT_SEAT, Game
+from ..records import as_bytes, cloned
+from ..seeding import mix
 from .frozen import Difference, difference, freeze
-from .game import ILLEGAL, NEXT_SEAT, Game
-from .records import as_bytes, cloned
-from .seeding import mix
 
 _THROWS: Final = 4  # dice are thrown again where nothing but the seed has changed
 _WORLDS: Final = 24  # of which the best is taken where others' legal actions can be shown
