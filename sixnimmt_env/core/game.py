@@ -138,6 +138,8 @@ class Game:
         act: (views, kind, seed, actions). Write the decisions of a heuristic to (k,) int64.
         play_on: the same as asking rule-based players view by view until the outside seat of each game decides, in one call; see
             `games/sixnimmt/autoplay.py`. None: they are asked.
+        show_all: (states, game, views, masks, vectors) -> bits. `reveal`, `legal` and `encode` for all seats of one game in one call; who
+            has nothing to decide may wait. None: the three are called.
         costs: states -> (n, max_seats) integers, a view into the states.
         board: (view, colour=False) -> text for people; with `colour`, ANSI codes mark what a terminal should bring out.
         picture: one view -> (height, width, 3) uint8, of constant size for a number of players and a variant.
@@ -185,6 +187,7 @@ class Game:
     tell: Callable[[Event], str]
     explain: Callable[[Any, Event], str]
     play_on: Callable[..., int] | None = None
+    show_all: Callable[..., int] | None = None
 
     def __reduce__(self) -> tuple[Callable[[str], Game], tuple[str]]:
         return _game_of, (self.home,)  # kernels are no data: a game pickles as the place where it is found

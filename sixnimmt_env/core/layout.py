@@ -177,17 +177,15 @@ def _stored(column: Column) -> str:
 
 
 @kernel
-def normalise(vectors: Any, scales: Any, squashed: Any, tops: Any) -> None:
-    """Map natural numbers to [0, 1] in place: `vectors` (k, m) float32, m up to the layout's size.
+def normalise(vector: Any, scales: Any, squashed: Any, tops: Any) -> None:
+    """Map natural numbers to [0, 1] in place: `vector` (m,) float32, m up to the layout's size.
 
     A number is multiplied by its column's entry of `scales` (rounding to nearest keeps top * (1 / top) at or below 1). Those at the
     places `squashed`, whose scale is 1, become x / (x + top), with `tops` the tops of these places.
     """
-    for k in range(vectors.shape[0]):
-        vector = vectors[k]
-        for j in range(vectors.shape[1]):
-            vector[j] *= scales[j]
-        for i in range(len(squashed)):
-            j = squashed[i]
-            if j < vectors.shape[1]:
-                vector[j] = vector[j] / (vector[j] + tops[i])
+    for j in range(len(vector)):
+        vector[j] *= scales[j]
+    for i in range(len(squashed)):
+        j = squashed[i]
+        if j < len(vector):
+            vector[j] = vector[j] / (vector[j] + tops[i])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NoReturn
 
 import numpy as np
+from numpy.typing import NDArray
 from pettingzoo import ParallelEnv
 
 from .table import IllegalActionError, Observation, Table, as_action, complaint
@@ -33,7 +34,7 @@ class ParallelGameEnv(Table, ParallelEnv[str, Observation, int]):
         self._everybody = np.arange(players)
         self._views = np.zeros(players, dtype=game.view_dtype)
         self._masks = np.zeros((players, game.num_actions), dtype=np.int8)
-        self._deciding: list[int] = []  # 1 for each seat that decides now
+        self._due = 0  # bit s: seat s decides now
         self._chosen = np.zeros((1, game.max_seats), dtype=np.int64)
         self._illegal = np.zeros(1, dtype=np.uint16)
 
@@ -49,9 +50,9 @@ class ParallelGameEnv(Table, ParallelEnv[str, Observation, int]):
             ValueError: bad seed.
         """
         self._deal(seed)
-        self._reveal()
+        vectors = self._look()
         self._watch()
-        return self._observe(), self._infos()
+        return self._observe(vectors), self._infos()
 
     def step(self, actions: dict[str, int]) -> tuple[dict[str, Observation], dict[str, float], dict[str, bool], dict[str, bool], Infos]:
         """Let all agents act; returns observations, rewards, terminations, truncations and infos of all agents.
@@ -68,18 +69,18 @@ class ParallelGameEnv(Table, ParallelEnv[str, Observation, int]):
             rewards = {agent: -float(self.rules.forfeit) if agent in offenders else 0.0 for agent in agents}
             self.game.abandon(self._states, self._index)
             self._offenders = tuple(self._seats[agent] for agent in offenders)
-            over = self._reveal()
         else:
             # Waiting seats are not read; those that decide were checked, so nothing is illegal.
             self._note()
             self.game.step(self._states, self._index, self._chosen, self._illegal)
             rewards = {agent: float(-cost) for agent, cost in zip(agents, self._new_costs(), strict=True)}
-            over = self._reveal()
+        vectors = self._look()
+        over = self._due == 0
         truncated = self._cycle_ends_match() and not over
         if truncated:
             self._truncated = True
             self._masks[:] = 0
-        observations, infos = self._observe(), self._infos()
+        observations, infos = self._observe(vectors), self._infos()
         for agent in offenders:
             infos[agent]["illegal_action"] = True
         if over or truncated:
@@ -94,9 +95,10 @@ class ParallelGameEnv(Table, ParallelEnv[str, Observation, int]):
         if actions.keys() != self._seats.keys():
             self._refuse_agents(actions)
         offenders, numbers = [], []
+        masks = self._masks
         for seat, agent in enumerate(self.agents):
             number = as_action(self.game, actions[agent])
-            if number is None or not self._masks[seat, number]:
+            if number is None or not masks[seat, number]:
                 if self.illegal_action == "raise":
                     raise IllegalActionError(complaint(self.game, agent, actions[agent], self._masks[seat]))
                 offenders.append(agent)
@@ -116,31 +118,29 @@ class ParallelGameEnv(Table, ParallelEnv[str, Observation, int]):
 
     def _note(self) -> None:
         """Keep the decisions of the seats that decide, for the record."""
-        chosen = self._chosen[0].tolist()
-        self._decisions += [(seat, chosen[seat]) for seat, decides in enumerate(self._deciding) if decides]
+        self._decisions += [(seat, action) for seat, action in enumerate(self._chosen[0].tolist()) if self._due >> seat & 1]
 
     def _view_of(self, seat: int | None) -> np.void:
-        asked = self._deciding.index(max(self._deciding))  # the first seat when nobody decides
+        asked = max(0, (self._due & -self._due).bit_length() - 1)  # the first seat when nobody decides
         view: np.void = self._views[asked if seat is None else seat]
         return view
 
-    def _reveal(self) -> bool:
-        """Bring views and masks up to date; returns whether the match is over."""
+    def _look(self) -> NDArray[np.float32]:
+        """Bring views, masks and `_due` up to date; returns what is observed, (players, layout.size)."""
+        vectors = np.empty((len(self._views), self.game.layout.size), dtype=np.float32)
+        if self.game.show_all is not None:
+            self._due = self.game.show_all(self._states, 0, self._views, self._masks, vectors)
+            return vectors
         self.game.reveal(self._states, self._same_game, self._everybody, self._views)
         self.game.legal(self._views, self._masks)
-        self._deciding = self._views["deciding"].tolist()
-        if all(self._deciding):
-            return False
-        over = not any(self._deciding)
-        if not over:
-            for seat, decides in enumerate(self._deciding):
-                if not decides:
-                    self._masks[seat, self.game.wait] = 1
-        return over
-
-    def _observe(self) -> dict[str, Observation]:
-        vectors = np.empty((len(self._views), self.game.layout.size), dtype=np.float32)
         self.game.encode(self._views, vectors)
+        deciding = self._views["deciding"] == 1
+        self._due = sum(1 << seat for seat in np.flatnonzero(deciding).tolist())
+        if self._due:
+            self._masks[~deciding, self.game.wait] = 1
+        return vectors
+
+    def _observe(self, vectors: NDArray[np.float32]) -> dict[str, Observation]:
         # Copies: a part of a common array would lead, by its base, to the other hands.
         return {
             agent: {"observation": vectors[seat].copy(), "action_mask": self._masks[seat].copy()}

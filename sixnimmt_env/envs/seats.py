@@ -90,7 +90,11 @@ class SeatGames:
         self.costs = np.zeros(count, dtype=np.int64)
         self.over = np.zeros(count, dtype=np.bool_)
         self.forced = 0
-        self._log = np.zeros((_AHEAD if record else 0, 2), dtype=np.int64)
+        self._rule_based = all(type(agent) is HeuristicAgent for agent in self.agents)
+        self._kinds = np.array([game.heuristics[agent.name].kind for agent in self.agents] if self._rule_based else [], dtype=np.int64)
+        self._dice: tuple[list[int], NDArray[np.uint64]] = [], np.zeros(0, dtype=np.uint64)  # the agents' seeds, twice
+        self._records = record
+        self._log = np.zeros((2 * _AHEAD if record else 0, 2), dtype=np.int64)
         self._logged = np.zeros(1, dtype=np.int64)
 
     @property
@@ -143,21 +147,22 @@ class SeatGames:
 
     def _play_on(self, games: NDArray[np.int64], choices: NDArray[np.int64]) -> None:
         """Carry out `choices`, -1 where there is none, and play `games` on until each waits for its outside seat or is over."""
-        if len(self._log):
-            self._log = np.concatenate([self._log, np.zeros((max(0, self._logged[0] + _AHEAD - len(self._log)), 2), dtype=np.int64)])
-        if self.game.play_on is not None and all(type(agent) is HeuristicAgent for agent in self.agents):
+        if self._records and self._logged[0] + _AHEAD > len(self._log):
+            self._log = np.concatenate([self._log, np.zeros_like(self._log)])
+        if self._rule_based and self.game.play_on is not None:
             self._play_compiled(games, choices)
         else:
             self._play_asking(games, choices)
-        self.costs[games] = self.game.costs(self.states)[games, self.outside[games]]
+            self.costs[games] = self.game.costs(self.states)[games, self.outside[games]]
 
     def _play_compiled(self, games: NDArray[np.int64], choices: NDArray[np.int64]) -> None:
         """Rule-based players only: no view need leave compiled code."""
         assert self.game.play_on is not None
-        kinds = np.array([self.game.heuristics[agent.name].kind for agent in self.agents])
-        seeds = np.array([agent.seed for agent in self.agents], dtype=np.uint64)
-        players = self._chairs, kinds, seeds
-        seen = self.views, self.masks, self.over
+        seeds = [agent.seed for agent in self.agents]
+        if seeds != self._dice[0]:  # they may be given other dice at any time
+            self._dice = seeds, np.array(seeds, dtype=np.uint64)
+        players = self._chairs, self._kinds, self._dice[1]
+        seen = self.views, self.masks, self.over, self.costs
         done = self.game.play_on(self.states, games, choices, self.outside, *players, self.skip_forced, *seen, self._log, self._logged)
         if done < 0:
             self._refuse(int(games[-1 - done]), int(self.outside[games[-1 - done]]), int(choices[-1 - done]))
@@ -196,7 +201,7 @@ class SeatGames:
         actions = np.zeros((len(games), self.game.max_seats), dtype=np.int64)
         actions[asked, self.outside[games[asked]]] = choices
         decide(self.game, self.states, games, self._chairs, self.agents, actions)
-        if len(self._log):
+        if self._records:
             self._note(actions[0])
         illegal = np.zeros(len(games), dtype=np.uint16)
         self.game.step(self.states, games, actions, illegal)

@@ -23,7 +23,8 @@ NATURAL = [3, 50, 0, 0, 10, 7, 0.25, 1]
 def stored(layout: Layout, natural: Any) -> NDArray[np.float32]:
     """One observation of natural numbers in the order of the vector."""
     vectors = np.array([natural], dtype=np.float32)
-    normalise(vectors, layout.scales, layout.squashed, layout.squashed_tops)
+    for vector in vectors:
+        normalise(vector, layout.scales, layout.squashed, layout.squashed_tops)
     return vectors[0]
 
 

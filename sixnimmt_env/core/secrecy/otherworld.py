@@ -23,6 +23,8 @@ from .frozen import Difference, difference, freeze
 
 _THROWS: Final = 4  # dice are thrown again where nothing but the seed has changed
 _WORLDS: Final = 24  # of which the best is taken where others' legal actions can be shown
+_SHORT_CUTS: Final = ("play_on", "show_all")
+"""Optional: without them the environment calls the other kernels, and the true copy shows that both are alike."""
 _IN_TRUTH: Final = ("deal", "deal_as", "to_act", "abandon", "costs", "reveal_all")
 _IN_OTHER_WORLD: Final = ("reveal", "commit", "legal", "step")
 _SEEDS: Final = ("seed", "game")  # fields of a state that name the deals to come
@@ -184,7 +186,7 @@ class Inside:
             value = getattr(self.game, each.name)
             if each.name not in kernels and callable(value) and not isinstance(value, type):
                 kernels[each.name] = self._unless_of_states(each.name, value)
-        self.holder.game = dataclasses.replace(self.game, **kernels | {"play_on": None})
+        self.holder.game = dataclasses.replace(self.game, **kernels | dict.fromkeys(_SHORT_CUTS))
 
     def _around(self, original: Callable[..., Any]) -> Callable[..., Any]:
         """`reset` or `step` of the environment, played in the true world."""

@@ -42,6 +42,7 @@ GAME = Game(
     tell=text.tell,
     explain=text.explain,
     play_on=autoplay.play_on,
+    show_all=features.show_all,
 )
 
 LAYOUT = features.LAYOUT

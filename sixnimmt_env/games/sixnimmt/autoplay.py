@@ -30,6 +30,7 @@ def play_on(
     views: Any,
     masks: Any,
     over: Any,
+    costs: Any,
     log: Any,
     logged: Any,
 ) -> int:
@@ -43,8 +44,8 @@ def play_on(
         chairs: (n, 10) int64, which player sits where.
         kinds, seeds: (players,) int64 and uint64, the players, as `heuristics.act` takes them.
         skip_forced: carry out an outside seat's only legal action without waiting for it.
-        views, masks, over: (n,) VIEW, (n, 113) int8 and (n,) bool, written for the games `index`: what the outside seat knows and may do,
-            and whether the match is over.
+        views, masks, over, costs: (n,) VIEW, (n, 113) int8, (n,) bool and (n,) int64, written for the games `index`: what the outside
+            seat knows and may do, whether the match is over, and what it has cost the outside seat so far.
         log, logged: (m, 2) int64 and (1,) int64: seat and action of every decision are appended to `log` as far as it reaches.
 
     Returns:
@@ -53,8 +54,8 @@ def play_on(
     check_index(states, index)
     if len(choices) != len(index):
         raise ValueError("choices must be as long as index")
-    if min(len(outside), len(chairs), len(views), len(masks), len(over)) < len(states):
-        raise ValueError("outside, chairs, views, masks and over must be as long as states")
+    if min(len(outside), len(chairs), len(views), len(masks), len(over), len(costs)) < len(states):
+        raise ValueError("outside, chairs, views, masks, over and costs must be as long as states")
     for k in range(len(index)):
         if choices[k] >= 0 and not is_legal(states[index[k]], outside[index[k]], choices[k]):
             return -1 - k
@@ -74,6 +75,7 @@ def play_on(
             _one_step(state, own, choice, chairs[game], kinds, seeds, view, notes, log, logged)
             choice = -1
         over[game] = state.table.phase == OVER
+        costs[game] = state.table.totals[own]
     return forced
 
 

@@ -16,8 +16,8 @@ from ...core.kernel import i64, kernel
 from ...core.layout import Column, Group, Layout, normalise
 from .engine import NOWHERE, landing
 from .rules import HEADS, LOGIC, MAX_CAPACITY, MAX_CARD, MAX_HAND, MAX_ROWS, MAX_SEATS
-from .state import PHASES, ROW, SIDE
-from .view import revealed, unseen
+from .state import ACTION_WAIT, NUM_ACTIONS, PHASES, ROW, SIDE
+from .view import reveal_to, revealed, unseen, write_legal
 
 MAX_ROW_HEADS: Final = 27  # 55 and four multiples of eleven
 _CARD: Final = float(MAX_CARD)
@@ -194,17 +194,45 @@ def encode(views: Any, vectors: Any) -> None:
         raise ValueError("vectors must be (k, LAYOUT.size) or (k, COMPACT_SIZE), k being the number of views")
     notes = np.zeros(1, NOTES)[0]
     for k in range(len(views)):
-        view = views[k]
-        vector = vectors[k]
-        vector[:] = 0.0
-        take_notes(view, notes)
-        _context(view, notes, vector)
-        _seats(view, vector)
-        _rows(view, notes, vector)
-        _hand(view, notes, vector)
-        if vectors.shape[1] > _CARDS_AT:
-            _cards(view, notes, vector)
-    normalise(vectors, _SCALES, _SQUASHED, _SQUASHED_TOPS)
+        _encode(views[k], notes, vectors[k])
+
+
+@kernel
+def _encode(view: Any, notes: Any, vector: Any) -> None:
+    vector[:] = 0.0
+    take_notes(view, notes)
+    _context(view, notes, vector)
+    _seats(view, vector)
+    _rows(view, notes, vector)
+    _hand(view, notes, vector)
+    if len(vector) > _CARDS_AT:
+        _cards(view, notes, vector)
+    normalise(vector, _SCALES, _SQUASHED, _SQUASHED_TOPS)  # one by one, while it is in the cache
+
+
+@kernel
+def show_all(states: Any, game: int, views: Any, masks: Any, vectors: Any) -> int:
+    """What all seats of one game know, may do and observe: `reveal`, `legal` and `encode` in one call.
+
+    Writes views, (n,) VIEW, masks, (n, 113) int8, and vectors, (n, LAYOUT.size) float32, n being the number of players. A seat that has
+    nothing to decide may wait, unless nobody decides. Returns who decides: bit s for seat s.
+    """
+    if not 0 <= game < len(states):
+        raise IndexError("game is not in states")
+    players = i64(states[game].table.num_players)
+    if len(views) != players or masks.shape != (players, NUM_ACTIONS) or vectors.shape != (players, _SIZE):
+        raise ValueError("views must be (n,), masks (n, 113) and vectors (n, LAYOUT.size), n being the number of players")
+    notes = np.zeros(1, NOTES)[0]
+    due = 0
+    for seat in range(players):
+        reveal_to(states[game], seat, False, views[seat])
+        write_legal(views[seat], masks[seat])
+        _encode(views[seat], notes, vectors[seat])
+        due |= i64(views[seat].deciding) << seat
+    for seat in range(players):
+        if due != 0 and due >> seat & 1 == 0:
+            masks[seat, ACTION_WAIT] = 1
+    return due
 
 
 @kernel
