@@ -128,16 +128,17 @@ def _observation(game: Game) -> str:
 
 
 _MASKS: Final = """\
-`observation["action_mask"]` and `infos[agent]["action_mask"]` hold 1 for each legal action, as int8; the single and the vector form
-also answer `action_masks()`, as bool. Draw actions with it: `env.action_space(agent).sample(mask)`. In the AEC form the mask of an
-agent that is not asked is empty. In the parallel form, where every agent acts in every step, one that has nothing to decide may only
-wait ({wait}). An illegal action raises `IllegalActionError` and changes nothing, unless `illegal_action` says otherwise.
+`observation["action_mask"]` and `infos[agent]["action_mask"]` hold 1 for each legal action, as int8; the single and the vector form also
+answer `action_masks()`, as bool (through Gymnasium's wrappers: `env.get_wrapper_attr("action_masks")()`). Draw actions with it:
+`env.action_space(agent).sample(mask)`. In the AEC form the mask of an agent that is not asked is empty. In the parallel form, where every
+agent acts in every step, one that has nothing to decide may only wait ({wait}). An illegal action raises `IllegalActionError` and changes
+nothing, unless `illegal_action` says otherwise.
 """
 
 _REWARDS: Final = """\
 Rewards are minus the {cost} taken, in the step in which they are taken; those of a match add up to minus its total, and the lowest total
 wins. All agents are terminated together when the match is over. Nothing is truncated, unless `max_cycles` (PettingZoo) or
-`max_episode_steps` (Gymnasium) asks for it.
+`max_episode_steps` (`gymnasium.make`) asks for it.
 """
 
 

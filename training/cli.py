@@ -70,7 +70,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except ModuleNotFoundError as error:
         if (error.name or "").split(".")[0] in ("sixnimmt_env", "training"):
             raise
-        return _refuse(f"{error.name} is not installed: pip install 'sixnimmt-env[train]'")
+        return _refuse(f"{error.name} is not installed: python -m pip install torch==2.13.0 'sixnimmt-env[train]'")
     except KeyboardInterrupt:
         print("sixnimmt: stopped", file=sys.stderr)
         return INTERRUPTED
@@ -251,6 +251,8 @@ def _watch(options: argparse.Namespace) -> int:
             _check_savable(options.save, list(watch.FORMATS))
         if options.trace:
             _check_writable(options.trace)
+        if options.trace and options.save and os.path.realpath(options.trace) == os.path.realpath(options.save):
+            raise ValueError(f"--save and --trace are both {options.save}: name two files")
         players = [agent_of(spec, seed=options.seed + 1 + place) for place, spec in enumerate(options.agents)]
         rules = _watched_rules(players, options)
         if options.hidden is not None and not 0 <= options.hidden < rules.num_players:

@@ -28,7 +28,9 @@ def policy(game: Game, argument: str, seed: int) -> Agent:
     except ModuleNotFoundError as error:
         if (error.name or "").split(".")[0] == "training":
             raise
-        raise ValueError(f"agent 'policy' needs {error.name}, which is not installed: pip install 'sixnimmt-env[train]'") from error
+        raise ValueError(
+            f"agent 'policy' needs {error.name}, which is not installed: python -m pip install torch==2.13.0 'sixnimmt-env[train]'"
+        ) from error
     agent = load(argument)
     if agent.game is not game:
         raise PolicyError(f"{argument}: plays {agent.game.name}, not {game.name}")

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from sixnimmt_env.agents import Agent, decide
+from sixnimmt_env.agents import Agent, decide, name_of
 from sixnimmt_env.core.files import write_atomically
 from sixnimmt_env.core.game import Event, Game, States
 from sixnimmt_env.envs.rendering import Screen, is_live
@@ -86,13 +86,13 @@ def seating(agents: Sequence[Agent]) -> str:
     """Who sits where, in one line."""
     names: dict[str, list[str]] = {}
     for seat, agent in enumerate(agents):
-        names.setdefault(agent.name, []).append(f"player_{seat}")
+        names.setdefault(name_of(agent), []).append(f"player_{seat}")
     return "; ".join(f"{', '.join(seats)}: {name}" for name, seats in names.items())
 
 
 def sums(costs: Sequence[int], agents: Sequence[Agent]) -> Iterator[str]:
     """The end of a match in lines: what each seat has lost, and who has won."""
-    names = [f"player_{seat} ({agent.name})" for seat, agent in enumerate(agents)]
+    names = [f"player_{seat} ({name_of(agent)})" for seat, agent in enumerate(agents)]
     width, digits = max(map(len, names)), len(str(max(costs)))
     for name, cost in zip(names, costs, strict=True):
         yield f"{name:<{width}}  {cost:>{digits}}{'  wins' if cost == min(costs) else ''}"
@@ -156,7 +156,7 @@ def _carried_out(game: Game, states: States, seat: int, action: int, agent: Agen
     try:
         events = game.unfold(states, 0, seat, action)
     except ValueError as error:
-        raise UnlawfulError(f"agent {agent.name!r}: {error}") from error
+        raise UnlawfulError(f"agent {name_of(agent)!r}: {error}") from error
     yield from events
 
 

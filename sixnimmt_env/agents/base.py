@@ -16,6 +16,9 @@ from ..core.seeding import check_seed
 class Agent(ABC):
     """A player: decides from views and nothing else.
 
+    To write one, derive from this class and define `_act(views)`, which gets a contiguous (k,) array of views and returns (k,) actions; a
+    game's `read_view` gives a view as plain Python. Anything else with a method `act(views)` can play as well.
+
     Attributes:
         game: the game it plays.
         name: the spec it was made from.
@@ -86,6 +89,11 @@ def _item(value: Any, dtype: np.dtype[np.void]) -> str:
     return type(value).__name__
 
 
+def name_of(agent: Any) -> str:
+    """What to call an agent, which may be anything with `act(views)`."""
+    return str(getattr(agent, "name", None) or f"a {type(agent).__name__}")
+
+
 def decide(
     game: Game,
     states: States,
@@ -128,11 +136,11 @@ def _answer(agent: Agent, views: Views) -> NDArray[np.integer[Any]]:
     try:
         answer = np.asarray(agent.act(views))
     except Exception as error:
-        error.add_note(f"raised by agent {agent.name!r}")
+        error.add_note(f"raised by agent {name_of(agent)!r}")
         raise
     if answer.shape != (len(views),) or answer.dtype.kind not in "iu":
         raise TypeError(
-            f"agent {agent.name!r} answered {len(views)} views with an array of {answer.dtype}, shape {answer.shape}: "
+            f"agent {name_of(agent)!r} answered {len(views)} views with an array of {answer.dtype}, shape {answer.shape}: "
             f"one whole number each is needed, shape ({len(views)},)"
         )
     return answer

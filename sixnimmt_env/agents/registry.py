@@ -49,7 +49,10 @@ def make(spec: str, game: str | Game = "sixnimmt", seed: int = 0) -> Agent:
         return HeuristicAgent(played, name, seed)
     plugins = _plugins()
     if name in plugins:
-        return _make(plugins[name], played, argument, seed)
+        agent = _make(plugins[name], played, argument, seed)
+        if not getattr(agent, "name", ""):
+            agent.name = spec
+        return agent
     known = list(dict.fromkeys([*played.heuristics, *plugins]))
     close = difflib.get_close_matches(name, known, n=1)
     hint = f"did you mean {close[0]!r}? " if close else ""
@@ -71,6 +74,8 @@ def _make(entry: EntryPoint, game: Game, argument: str, seed: int) -> Agent:
         return factory(game, argument, seed)
     except ImportError as error:  # heavy libraries are imported when an agent is made
         raise ValueError(f"{where}: {_first_line(error)}; install what it needs") from error
+    except TypeError as error:
+        raise ValueError(f"{where}: {_first_line(error)}; it is called as factory(game, argument, seed)") from error
 
 
 def _idea(entry: EntryPoint) -> str:

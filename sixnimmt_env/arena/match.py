@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..agents import Agent, decide
+from ..agents import Agent, decide, name_of
 from ..core.game import Game, Rules, States
 
 BATCH = 8192  # games side by side: enough to keep a learned policy busy, a few tens of megabytes
@@ -88,7 +88,7 @@ def play(
     _check(rules, agents, seating, deals)
     costs = np.zeros(seating.shape, dtype=np.int64)
     tally = _Tally(len(agents))
-    timed = [_Timed(agent, tally.seconds[i : i + 1]) for i, agent in enumerate(agents)]
+    timed = [_Timed(game, agent, tally.seconds[i : i + 1]) for i, agent in enumerate(agents)]
     for start in range(0, len(seating), BATCH):
         part = slice(start, start + BATCH)
         states = game.new_states(rules, len(seating[part]), seed)
@@ -128,7 +128,7 @@ def against_field(
     mean, se = block_mean(own.reshape(blocks, players))
     share, share_se = block_mean(wins.reshape(blocks, players))
     return Strength(
-        against=field.name,
+        against=name_of(field),
         players=players,
         games=len(seats),
         mean=mean,
@@ -168,9 +168,9 @@ class _Tally:
 class _Timed(Agent):
     """An agent whose thinking time is added to `seconds`, (1,)."""
 
-    def __init__(self, agent: Agent, seconds: NDArray[np.float64]) -> None:
+    def __init__(self, game: Game, agent: Agent, seconds: NDArray[np.float64]) -> None:
         self._agent, self._seconds = agent, seconds
-        super().__init__(agent.game, agent.name, agent.seed)
+        super().__init__(game, name_of(agent))
 
     def reset(self, seed: int) -> None:
         self.seed = seed

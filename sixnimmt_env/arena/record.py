@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..agents import Agent, decide
+from ..agents import Agent, decide, name_of
 from ..core.game import Game, Rules
 from ..core.trace import Trace, printable
 
@@ -43,6 +43,8 @@ def record(game: Game, rules: Rules, agents: Sequence[Agent], seed: int = 0, num
         if illegal[0]:
             seat = int(illegal[0]).bit_length() - 1
             action = int(actions[0, seat])
-            raise ValueError(f"agent {seated[seat].name!r} chose {action} ({game.action_name(action)}) in seat {seat}, which is illegal")
+            raise ValueError(
+                f"agent {name_of(seated[seat])!r} chose {action} ({game.action_name(action)}) in seat {seat}, which is illegal"
+            )
         decisions += [(seat, int(actions[0, seat])) for seat in asked]
-    return Trace(game, rules, tuple(decisions), seed, number, tuple(printable(agent.name) for agent in seated))
+    return Trace(game, rules, tuple(decisions), seed, number, tuple(printable(name_of(agent)) for agent in seated))

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import secrets
+import stat
 from pathlib import Path
 from typing import Final
 
@@ -26,7 +28,10 @@ def write_atomically(path: str | os.PathLike[str], data: bytes | str) -> None:
     temp = target.with_name(f".{target.name[:40]}.{secrets.token_hex(4)}{TEMP_SUFFIX}")
     content = data.encode("utf-8") if isinstance(data, str) else data
     try:
+        mode = _mode_of(target)
         _write_through(temp, content)
+        if mode is not None:
+            os.chmod(temp, mode)
         os.replace(temp, target)
     except BaseException as error:
         with contextlib.suppress(OSError):
@@ -35,6 +40,15 @@ def write_atomically(path: str | os.PathLike[str], data: bytes | str) -> None:
             error.filename = os.fspath(path)  # not the temporary file, nor nothing, as a full disk has it
         raise
     _flush_folder(target.parent)
+
+
+def _mode_of(target: Path) -> int | None:
+    """Who may read and write the file that is to be replaced, None for a new one; the error of a plain write where it is protected."""
+    if not target.exists():
+        return None
+    if not os.access(target, os.W_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(target))
+    return stat.S_IMODE(target.stat().st_mode)
 
 
 def _write_into(device: Path, data: bytes | str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, NoReturn
 
 import numpy as np
@@ -59,7 +60,8 @@ class ParallelGameEnv(Table, ParallelEnv[str, Observation, int]):
 
         Raises:
             RuntimeError: the environment was not reset, or the match is over.
-            IllegalActionError: an action is missing, of nobody, or illegal, and `illegal_action="raise"`. Nothing has changed.
+            IllegalActionError: an action is illegal, and `illegal_action="raise"`; or, whatever that is, one is missing or of nobody.
+                Nothing has changed.
         """
         if not self.agents:
             raise RuntimeError("no agent is left to act: call reset() before step()")
@@ -92,7 +94,7 @@ class ParallelGameEnv(Table, ParallelEnv[str, Observation, int]):
 
     def _take(self, actions: dict[str, int]) -> list[str]:
         """Write the legal actions to `_chosen`, the lowest legal one in place of an illegal one; returns whose were illegal."""
-        if actions.keys() != self._seats.keys():
+        if not isinstance(actions, Mapping) or actions.keys() != self._seats.keys():
             self._refuse_agents(actions)
         offenders, numbers = [], []
         masks = self._masks
@@ -107,7 +109,9 @@ class ParallelGameEnv(Table, ParallelEnv[str, Observation, int]):
         self._chosen[0, : len(numbers)] = numbers
         return offenders
 
-    def _refuse_agents(self, actions: dict[str, int]) -> NoReturn:
+    def _refuse_agents(self, actions: Any) -> NoReturn:
+        if not isinstance(actions, Mapping):
+            raise IllegalActionError(f"actions={actions!r} must be a dictionary with an action of {', '.join(self.agents)}")
         unknown = [agent for agent in actions if agent not in self._seats]
         missing = [agent for agent in self.agents if agent not in actions]
         raise IllegalActionError(

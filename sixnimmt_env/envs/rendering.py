@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 import time
 from typing import Any, Final
@@ -36,13 +37,13 @@ class Screen:
         """Draw the board of `view`, below it `caption`."""
         live = is_live()
         text = game.board(view, colour=live and not os.environ.get("NO_COLOR"))
-        text += f"\n{caption}" if caption else ""
+        text = _writable(f"{text}\n{caption}" if caption else text)
         if not live:
             print(text, end="\n\n", flush=True)
         elif text != self._shown:
             self._wait(1 / fps)
             # Line by line over the old board, which flickers less than to clear the screen first.
-            print(_HOME + "".join(f"{line}{_REST_OF_LINE}\n" for line in text.splitlines()) + _REST, end="", flush=True)
+            print(_HOME + "".join(f"{line}{_REST_OF_LINE}\n" for line in _fitting(text)) + _REST, end="", flush=True)
             self._shown, self._since = text, time.monotonic()
 
     def _wait(self, seconds: float) -> None:
@@ -50,6 +51,23 @@ class Screen:
         if self._shown:
             # At most as long: the clock of a screen that was pickled on another machine means nothing here.
             time.sleep(min(seconds, max(0.0, self._since + seconds - time.monotonic())))
+
+
+def _writable(text: str) -> str:
+    """With other signs for those that the terminal does not have."""
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+    return text.encode(encoding, "replace").decode(encoding)
+
+
+def _fitting(text: str) -> list[str]:
+    """The lines, as many as there is room for below one another: empty ones are left out first, then the last ones."""
+    lines, room = text.splitlines(), shutil.get_terminal_size().lines - 1
+    if len(lines) > room:
+        lines = [line for line in lines if line]
+    if len(lines) <= room:
+        return lines
+    shown = max(1, room - 1)
+    return [*lines[:shown], f"... {len(lines) - shown} lines more: make the window higher"]
 
 
 def is_live() -> bool:

@@ -12,7 +12,7 @@ from typing import Any, Final, Literal, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from ..agents import Agent, HeuristicAgent, decide
+from ..agents import Agent, HeuristicAgent, decide, name_of
 from ..core.game import Game, Rules
 from ..core.kernel import kernel
 from ..core.records import as_bytes
@@ -21,6 +21,7 @@ from ..core.seeding import below, mix, uniform
 Seat = int | Literal["random", "rotate"]
 
 _OUTSIDE: Final = np.uint64(0x0071_5EA7)  # keeps the draw of seats apart from that of the cards
+_DRAWN: Final = {"random": -1, "rotate": -2}  # what `draw_seats` knows these by
 _AHEAD: Final = 256  # places kept free in the record: more decisions than can lie between two of the outside seat
 _PATIENCE: Final = 1000  # matches in a row without a choice after which a variant is taken to have none
 
@@ -76,9 +77,10 @@ class SeatGames:
             raise ValueError(
                 f"{len(self.agents)} opponents for {players} players: give one for all other seats, or {players - 1}, one each"
             )
-        if not (seat in ("random", "rotate") or (isinstance(seat, int) and not isinstance(seat, bool) and 0 <= seat < players)):
+        whole = isinstance(seat, (int, np.integer)) and not isinstance(seat, bool)
+        if not (whole and 0 <= int(seat) < players) and not (isinstance(seat, str) and seat in _DRAWN):
             raise ValueError(f'seat={seat!r} must be 0..{players - 1}, "random" or "rotate"')
-        self._seat = seat if isinstance(seat, int) else {"random": -1, "rotate": -2}[seat]
+        self._seat = _DRAWN[seat] if isinstance(seat, str) else int(seat)
         shares = np.array([] if weights is None else weights, dtype=np.float64)
         self._cumulative = shares.cumsum() / shares.sum() if len(shares) else shares
         self._all = np.arange(count)
@@ -220,7 +222,7 @@ class SeatGames:
 
     def _refuse(self, game: int, seat: int, action: int) -> NoReturn:
         number = self._chairs[game, seat]
-        who = f"the opponent {self.agents[number].name!r}" if number >= 0 else "the outside seat"
+        who = f"the opponent {name_of(self.agents[number])!r}" if number >= 0 else "the outside seat"
         raise OpponentError(f"{who} chose {action} ({self.game.action_name(action)}), which is illegal")
 
 

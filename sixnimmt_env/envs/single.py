@@ -11,7 +11,7 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
-from ..agents import Agent, make
+from ..agents import Agent, make, name_of
 from ..core.game import Game, Rules
 from ..core.records import clone
 from ..core.seeding import check_seed, fresh_seed
@@ -20,7 +20,7 @@ from .rendering import RENDER_FPS, RENDER_MODES, Frame, Screen, show
 from .seats import Seat, SeatGames
 from .table import IllegalAction, IllegalActionError, Observation, as_action, complaint, observation_space, one_of
 
-Opponents = Sequence[str | Agent]
+Opponents = str | Agent | Sequence[str | Agent]
 
 
 class SeatEnv(gymnasium.Env[Any, Any]):
@@ -147,7 +147,7 @@ class SeatEnv(gymnasium.Env[Any, Any]):
 
     def _name_of(self, seat: int, own: int) -> str:
         agents = self._games.agents
-        return "own" if seat == own else printable(agents[((seat - own) % self.rules.num_players - 1) % len(agents)].name)
+        return "own" if seat == own else printable(name_of(agents[((seat - own) % self.rules.num_players - 1) % len(agents)]))
 
     def render(self) -> Frame | None:
         """The board as the own seat sees it: text, a picture, or None when it is shown."""
@@ -168,7 +168,14 @@ class SeatEnv(gymnasium.Env[Any, Any]):
 
 
 def seated(game: Game, opponents: Opponents) -> list[Agent]:
-    """The agents of `opponents`; specs are made into agents with dice of their own."""
-    if isinstance(opponents, str):
-        opponents = [opponents]
-    return [make(one, game, seed=number) if isinstance(one, str) else one for number, one in enumerate(opponents)]
+    """The agents of `opponents`; specs are made into agents with dice of their own. `ValueError` for what is neither."""
+    listed: Any = [opponents] if isinstance(opponents, str) or _acts(opponents) else opponents
+    if not isinstance(listed, Sequence) or any(not (isinstance(one, str) or _acts(one)) for one in listed):
+        wanted = "names, or agents with act(views): one for all other seats, or a list with one each"
+        raise ValueError(f"opponents={opponents!r} must be {wanted}")
+    return [make(one, game, seed=number) if isinstance(one, str) else one for number, one in enumerate(listed)]
+
+
+def _acts(agent: Any) -> bool:
+    """Whether it can be asked; a class cannot, only what is made of it."""
+    return not isinstance(agent, type) and callable(getattr(agent, "act", None))

@@ -17,7 +17,7 @@ from ..core.seeding import check_seed, fresh_seed
 from .rendering import FRAME_MODES, RENDER_FPS, Frame, frame
 from .seats import Seat, SeatGames
 from .single import Opponents, seated
-from .table import IllegalAction, IllegalActionError, Observation, complaint, observation_space, one_of
+from .table import IllegalAction, IllegalActionError, Observation, as_action, complaint, observation_space, one_of
 
 
 class SeatVectorEnv(VectorEnv[Any, Any, Any]):
@@ -74,10 +74,15 @@ class SeatVectorEnv(VectorEnv[Any, Any, Any]):
         Args:
             seed: s for the seeds s, s + 1, ... of the games, or one a game. None, for all or for one, goes on with the next match of
                 its stream (a fresh one at first).
-            options: {"reset_mask": (n,) bool} resets only these games.
+            options: {"reset_mask": (n,) bool} resets only these games; not before all have been dealt.
+
+        Raises:
+            ValueError: bad seeds or a bad mask. Nothing has changed.
         """
         seeds = self._spread(seed)
         which = self._all[_mask_of(options, self.num_envs)]
+        if self._seeds is None and len(which) < self.num_envs:
+            raise ValueError("the first reset deals all games: reset without options['reset_mask'] first")
         if self._seeds is None:
             self._seeds = np.array([fresh_seed() for _ in self._all], dtype=np.uint64)
             seeds = [int(self._seeds[i]) if one is None else one for i, one in enumerate(seeds)]
@@ -120,9 +125,7 @@ class SeatVectorEnv(VectorEnv[Any, Any, Any]):
         self._rewarded = self._games.costs.copy()
         self._done = self._games.over | over
         terminations = self._done.copy()
-        infos = self._close(terminations)
-        if illegal.any():
-            infos["illegal_action"], infos["_illegal_action"] = illegal, illegal.copy()
+        infos = self._close(terminations, illegal)
         return self._observe(), rewards, terminations, np.zeros(self.num_envs, dtype=np.bool_), infos
 
     def render(self) -> tuple[Frame, ...]:
@@ -154,11 +157,11 @@ class SeatVectorEnv(VectorEnv[Any, Any, Any]):
 
     # --- parts -----------------------------------------------------------------------------------------------------------
 
-    def _close(self, ended: NDArray[np.bool_]) -> dict[str, Any]:
+    def _close(self, ended: NDArray[np.bool_], illegal: NDArray[np.bool_]) -> dict[str, Any]:
         """The infos of a step; with mode SameStep the matches that `ended` are followed by the next, and kept in the infos."""
         if self.autoreset_mode != AutoresetMode.SAME_STEP or not ended.any():
-            return self._infos(self._all)
-        final, info = self._observe(), self._infos(self._all[ended])
+            return self._infos(self._all) | _flags(illegal)
+        final, info = self._observe(), self._infos(self._all[ended]) | _flags(illegal & ended)
         finals = np.full(self.num_envs, None, dtype=object)
         for i in self._all[ended]:
             finals[i] = {key: value[i] for key, value in final.items()}
@@ -170,11 +173,15 @@ class SeatVectorEnv(VectorEnv[Any, Any, Any]):
             "final_info": info,
             "_final_info": ended.copy(),
             **self._infos(self._all),
+            **_flags(illegal & ~ended),
         }
 
     def _checked(self, actions: Any, going: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
         """Legal actions, the lowest in place of an illegal one, and whose were illegal, of the games that are `going` on."""
         array = np.asarray(actions)
+        if array.shape == (self.num_envs,) and array.dtype.kind not in "iu" and self.illegal_action != "raise":
+            numbers = [as_action(self.game, each) for each in array.tolist()]  # what is no action is illegal like any other
+            array = np.array([-1 if each is None else each for each in numbers])
         if array.shape != (self.num_envs,) or array.dtype.kind not in "iu":
             raise IllegalActionError(f"actions must be ({self.num_envs},) integers, one a game, not {array.dtype} of shape {array.shape}")
         known = (array >= 0) & (array < self.game.num_actions)
@@ -191,6 +198,8 @@ class SeatVectorEnv(VectorEnv[Any, Any, Any]):
             return [None] * self.num_envs
         if isinstance(seed, (int, np.integer)):
             return [check_seed(check_seed(seed) + i) for i in range(self.num_envs)]
+        if not isinstance(seed, (Sequence, np.ndarray)):
+            check_seed(seed)  # which says what a seed is
         if len(seed) != self.num_envs:
             raise ValueError(f"{len(seed)} seeds for {self.num_envs} games: give one for all, or one each")
         return [None if one is None else check_seed(one) for one in seed]
@@ -209,6 +218,11 @@ class SeatVectorEnv(VectorEnv[Any, Any, Any]):
         masks, seats = np.zeros_like(self._games.masks), np.zeros(self.num_envs, dtype=np.int64)
         masks[which], seats[which] = self._games.masks[which], self._games.outside[which]
         return {"action_mask": masks, "_action_mask": there, "seat": seats, "_seat": there.copy()}
+
+
+def _flags(illegal: NDArray[np.bool_]) -> dict[str, Any]:
+    """The infos of illegal actions that were not raised, if there were any."""
+    return {"illegal_action": illegal, "_illegal_action": illegal.copy()} if illegal.any() else {}
 
 
 def _mask_of(options: dict[str, Any] | None, count: int) -> NDArray[np.bool_]:

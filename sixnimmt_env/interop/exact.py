@@ -19,6 +19,8 @@ from .tree import NO_ACTION, Tree, line
 Policy = Callable[[int, str, np.void], Mapping[int, float]]
 """(seat, what it recalls as `tree.Node.recall` words it, its view) -> how likely it takes each action, which adds up to 1."""
 
+_ROUNDING = 1e-6  # of chances that a solver found
+
 
 def all_deals(tree: Tree) -> NDArray[np.int64]:
     """Every deal of `tree`, all equally likely: (k, cards of a deal) for `Game.deal_as`. One empty line where nothing is dealt."""
@@ -78,7 +80,7 @@ def play_out(
     With `dice` one course of each deal is drawn, and n is k.
 
     Raises:
-        ValueError: the policy gives a chance to an illegal action.
+        ValueError: the policy gives a chance to an illegal action, or chances that do not add up to 1.
     """
     going = _dealt(tree, deals)
     chances, costs = [], []
@@ -115,6 +117,14 @@ def _views(tree: Tree, states: States) -> Views:
     return views.reshape(n, players)
 
 
+def _answer(policy: Policy, seat: int, recall: str, view: Any) -> Mapping[int, float]:
+    """What the policy answers, if its chances are some."""
+    chances = policy(seat, recall, view)
+    if not chances or min(chances.values()) < -_ROUNDING or abs(sum(chances.values()) - 1) > _ROUNDING:
+        raise ValueError(f"the policy of seat {seat} answers {dict(chances)}: chances from 0 to 1 that add up to 1 are wanted")
+    return chances
+
+
 def _decided(tree: Tree, policy: Policy, going: _Courses, bits: NDArray[np.uint16], dice: np.random.Generator | None) -> _Courses:
     """Every course goes on as `policy` may decide, or as `dice` choose."""
     game, before = tree.game, _views(tree, going.states)
@@ -123,7 +133,9 @@ def _decided(tree: Tree, policy: Policy, going: _Courses, bits: NDArray[np.uint1
     chances: list[float] = []
     for i, recall in enumerate(going.recall):
         seats = [seat for seat in range(tree.players) if int(bits[i]) >> seat & 1]
-        options = [policy(seat, recall[seat], before[i, seat]) if seat in seats else {NO_ACTION: 1.0} for seat in range(tree.players)]
+        options = [
+            _answer(policy, seat, recall[seat], before[i, seat]) if seat in seats else {NO_ACTION: 1.0} for seat in range(tree.players)
+        ]
         joint = [(actions, math.prod(map(operator.getitem, options, actions))) for actions in itertools.product(*options)]
         if dice is not None:
             weights = np.array([chance for _, chance in joint])

@@ -62,6 +62,8 @@ def plant(game: Game, rules: Rules, deal: str = "") -> Tree:
         ValueError: a variant without bounds (`Game.extent`), or cards that are no beginning of a deal.
     """
     extent = game.extent(rules)
+    if not re.fullmatch(r"[\s,]*(?:[a-z]?\d+(?:[\s,]+|$))*", deal):
+        raise ValueError(f"deal={deal!r} must be whole numbers, as in '2 5, 1 7'")
     cards = [int(number) for number in re.findall(r"\d+", deal)]
     ends = [0, *itertools.accumulate(extent.parts)]
     if len(cards) not in ends:

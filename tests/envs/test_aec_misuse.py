@@ -176,6 +176,15 @@ def test_terminate_ends_the_match_for_all_at_the_offenders_cost(kind: Options, a
     assert received == {**before, offender: -float(forfeit)}
 
 
+def test_nobody_wins_a_match_that_was_ended() -> None:
+    env = sixnimmt_v0.env(num_players=2, illegal_action="terminate", render_mode="ansi")
+    env.reset(seed=2)
+    env.step(112)
+    board = str(env.render()).splitlines()
+    assert "round 1 of 1, turn 1 of 10" in board[0]
+    assert board[-1] == "the match was ended before its end: nobody wins"
+
+
 def test_terminate_leaves_legal_play_alone() -> None:
     env, other = started(2, illegal_action="terminate"), started(2)
     while other.agents:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import copy
+import io
 import pickle
+import sys
 import time
 from collections.abc import Callable
 from types import SimpleNamespace
@@ -191,3 +193,24 @@ def test_environments_that_show_can_be_copied_and_pickled(capsys: pytest.Capture
         capsys.readouterr()
         twin.render()
         assert capsys.readouterr().out.startswith("6 nimmt!")
+
+
+def test_a_board_that_is_too_high_is_cut_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "\n".join(["headline", "", *map(str, range(30))])
+    monkeypatch.setenv("LINES", "40")
+    monkeypatch.setenv("COLUMNS", "80")
+    assert rendering._fitting(text) == text.splitlines()
+    monkeypatch.setenv("LINES", "32")
+    assert rendering._fitting(text) == ["headline", *map(str, range(30))], "empty lines go first"
+    monkeypatch.setenv("LINES", "12")
+    assert rendering._fitting(text) == ["headline", *map(str, range(9)), "... 21 lines more: make the window higher"]
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "cp1252", "utf-8"])
+def test_a_terminal_without_the_signs_shows_others(monkeypatch: pytest.MonkeyPatch, encoding: str) -> None:
+    output = io.TextIOWrapper(io.BytesIO(), encoding=encoding)
+    monkeypatch.setattr(sys, "stdout", output)
+    env = sixnimmt_v0.env(render_mode="human")
+    env.reset(seed=0)
+    output.flush()
+    assert b"everybody picks a card" in output.buffer.getvalue()  # type: ignore[attr-defined]

@@ -166,3 +166,48 @@ def test_games_are_asked_as_those_of_gymnasium() -> None:
         ours.call("step")
     with pytest.raises(AttributeError, match="nonsense"):
         ours.get_attr("nonsense")
+
+
+@pytest.mark.parametrize("mode", MODES, ids=lambda mode: mode.value)
+def test_a_flag_is_that_of_the_match_it_ended(mode: AutoresetMode) -> None:
+    """With SameStep it is in the final infos, beside the match that was ended, and not beside the next one."""
+    ours, theirs = vector(3, "terminate", mode), singles(3, mode, "terminate")
+    seen, _ = ours.reset(seed=2)
+    theirs.reset(seed=2)
+    for step in range(6):
+        actions = lowest_or_highest(seen["action_mask"], step)
+        actions[step % 3] = ACTION_WAIT if step % 2 else actions[step % 3]
+        mine, other = ours.step(actions), theirs.step(actions)
+        for a, b in zip(mine, other, strict=True):
+            same(a, b)
+        seen = mine[0]
+        if mode == AutoresetMode.DISABLED and mine[2].any():
+            options = {"reset_mask": mine[2].copy()}
+            seen = ours.reset(options=dict(options))[0]
+            theirs.reset(options=dict(options))
+
+
+def test_the_first_reset_deals_all_games() -> None:
+    env = vector(3)
+    mask = np.array([True, False, False])
+    with pytest.raises(ValueError, match="the first reset deals all games"):
+        env.reset(options={"reset_mask": mask})
+    env.reset(seed=1)
+    env.reset(options={"reset_mask": mask})
+
+
+@pytest.mark.parametrize("illegal_action", ["replace", "terminate"])
+@pytest.mark.parametrize("action", [None, 1.5, True, "x", 2**70, -1, 113])
+def test_what_is_no_action_is_illegal_like_any_other(illegal_action: str, action: Any) -> None:
+    env = vector(2, illegal_action)
+    seen, _ = env.reset(seed=0)
+    good = int(seen["action_mask"][1].argmax())
+    _, _, ended, _, infos = env.step(np.array([action, good], dtype=object))
+    assert infos["illegal_action"].tolist() == [True, False]
+    assert ended.tolist() == [illegal_action == "terminate", False]
+
+
+def test_seats_and_seeds_of_every_kind() -> None:
+    assert SeatVectorEnv(sixnimmt.GAME, sixnimmt.Rules(), 2, "greedy", np.int64(2)).reset(seed=np.int64(3))[1]["seat"].tolist() == [2, 2]
+    with pytest.raises(ValueError, match=r"seed=1\.0 must be a whole number"):
+        vector(2).reset(seed=1.0)  # type: ignore[arg-type]

@@ -421,5 +421,5 @@ def test_optional_packages_are_missing(missing: str, tmp_path: Path) -> None:
     named = [name for _, _, name in commands if name]
     assert len(complaints) == len(named)
     for complaint, name in zip(complaints, named, strict=True):
-        assert re.fullmatch(rf"sixnimmt: {name} is not installed: pip install 'sixnimmt-env\[train\]'", complaint)
+        assert re.fullmatch(rf"sixnimmt: {name} is not installed: python -m pip install torch==2\.13\.0 'sixnimmt-env\[train\]'", complaint)
     assert "Traceback" not in done.stderr

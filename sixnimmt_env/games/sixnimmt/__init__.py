@@ -2,7 +2,7 @@
 
 from ...core.game import Game, Heuristic
 from . import autoplay, engine, features, heuristics, picture, state, story, text, view
-from .position import TurnResult, play_turn, table_view
+from .position import TurnResult, play_turn, read_view, table_view
 from .rules import DECKS, MAX_SEATS, IllegalMove, Rules, bull_heads, deck, draft_order, extent, match_over, winners
 
 GAME = Game(
@@ -59,6 +59,7 @@ __all__ = [
     "draft_order",
     "match_over",
     "play_turn",
+    "read_view",
     "table_view",
     "winners",
 ]

@@ -10,12 +10,12 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from ...core.cards import from_list
+from ...core.cards import from_list, to_list
 from .engine import NOWHERE, is_legal, landing, reveal_picks
-from .rules import HEADS, MAX_CAPACITY, MAX_CARD, MAX_HAND, MAX_ROWS, MAX_SEATS, Deck, IllegalMove, Rules
-from .state import ACTION_FRONT, ACTION_ROW, NOBODY, PICK, ROW, SIDE, STATE, new_states
+from .rules import DECKS, HEADS, MAX_CAPACITY, MAX_CARD, MAX_HAND, MAX_ROWS, MAX_SEATS, Deck, IllegalMove, Rules
+from .state import ACTION_FRONT, ACTION_ROW, NOBODY, NUM_ACTIONS, PHASES, PICK, PLACE, ROW, SIDE, STATE, new_states
 from .story import place, place_as_chosen, rows_of
-from .view import VIEW
+from .view import VIEW, legal
 
 SIDES = ("end", "front")
 _WHOLE = (int, *(np.dtype(code).type for code in "bhilqBHILQ"))
@@ -61,12 +61,12 @@ def play_turn(
     """
     if choices is not None and not (isinstance(choices, Mapping) and all(isinstance(choice, Mapping) for choice in choices.values())):
         raise IllegalMove(f"choices={choices!r} must map players to {{'row': r}} or {{'row': r, 'side': 'end' or 'front'}}")
-    states = _lay_out(_lists("rows", rows), list(plays), None if hands is None else _lists("hands", hands), professional)
+    plays = list(plays)  # iterators are used up once
+    states = _lay_out(_lists("rows", rows), plays, None if hands is None else _lists("hands", hands), professional)
     state = states[0]
     reveal_picks(state)
     taken: dict[int, list[int]] = {}
     needed: list[tuple[int, list[Option]]] = []
-    plays = list(plays)
     waiting = True
     while waiting:
         waiting = False
@@ -117,12 +117,12 @@ def table_view(
     """
     if deck == "logic":
         raise IllegalMove('deck="logic" has public hands, which a table view does not take: use "standard" or "tactical"')
+    rows = _lists("rows", rows)
     rules = _rules(num_players=num_players, deck=deck, professional=professional, hand_size=hand_size, num_rows=len(rows))
     seats = range(rules.num_players)
     if isinstance(seat, bool) or not isinstance(seat, (int, np.integer)) or seat not in seats:
         raise IllegalMove(f"seat {seat!r} does not exist: seats are 0..{num_players - 1}")
     own, open_cards, shown = list(hand), list(seen), dict(revealed or {})
-    rows = _lists("rows", rows)
     _check_rows(rows)
     table_cards = [card for row in rows for card in row]
     still_open = _still_open(own, table_cards, open_cards, shown, seat, rules.highest_card)
@@ -140,6 +140,45 @@ def table_view(
     if hidden < (num_players - 1) * len(own):
         raise IllegalMove(f"{hidden} unseen cards are too few for {num_players - 1} other hands of {len(own)}: too many cards in `seen`")
     return cast(np.void, view[0])
+
+
+def read_view(view: Any) -> dict[str, Any]:
+    """What a view holds, in plain Python: how an agent of your own can look at it.
+
+    Returns:
+        The arguments of `table_view` that would lay it out (hand, rows, num_players, seat, seen, penalties, totals, professional, deck,
+        hand_size, and revealed while cards are being placed), and besides phase ("draft", "pick", "row", "side", "over"), turn and round
+        (complete ones), last ({seat: card} of the turn last revealed), hands ({seat: cards} where all are open), and legal: the actions
+        that the seat may choose now.
+    """
+    table = view["table"]
+    players = int(table["num_players"])
+    mask = np.zeros((1, NUM_ACTIONS), dtype=np.int8)
+    legal(np.array([view]), mask)
+    by_seat = {name: [int(number) for number in table[name][:players]] for name in ("penalties", "totals", "last")}
+    last = {seat: card for seat, card in enumerate(by_seat["last"]) if card}
+    found = {
+        "hand": to_list(view["hand"]),
+        "rows": rows_of(view),
+        "num_players": players,
+        "seat": int(view["seat"]),
+        "seen": to_list(table["seen"]),
+        "penalties": by_seat["penalties"],
+        "totals": by_seat["totals"],
+        "professional": bool(table["professional"]),
+        "deck": DECKS[table["deck"]],
+        "hand_size": int(table["hand_size"]),
+        "phase": "place" if table["phase"] == PLACE else PHASES[table["phase"]],
+        "turn": int(table["turn"]),
+        "round": int(table["round_index"]),
+        "last": last,
+        "legal": [int(action) for action in np.flatnonzero(mask[0])],
+    }
+    if table["phase"] in (ROW, SIDE):
+        found["revealed"] = last
+    if view["open"]:
+        found["hands"] = {seat: to_list(view["hands"][seat]) for seat in range(players)}
+    return found
 
 
 def _still_open(own: list[int], table_cards: list[int], open_cards: list[int], shown: dict[int, int], seat: int, highest: int) -> list[int]:
@@ -238,7 +277,10 @@ def _check_rows(rows: Sequence[Sequence[int]]) -> None:
 
 def _lists(name: str, groups: Any) -> list[list[int]]:
     """Copies of lists of cards; iterators are used up once, here."""
-    if isinstance(groups, (str, Mapping)) or not all(isinstance(group, Iterable) for group in groups):
+    if isinstance(groups, (str, Mapping)) or not isinstance(groups, Iterable):
+        raise IllegalMove(f"{name}={groups!r} must be lists of cards")
+    groups = list(groups)
+    if not all(isinstance(group, Iterable) for group in groups):
         raise IllegalMove(f"{name}={groups!r} must be lists of cards")
     return [list(group) for group in groups]
 
@@ -283,12 +325,18 @@ def _options(state: np.void) -> dict[Option, int]:
     return options
 
 
+def _example(options: dict[Option, int]) -> dict[str, Any]:
+    """How the first of the options is written as a choice."""
+    first = next(iter(options))
+    return {"row": first} if isinstance(first, int) else {"row": first[0], "side": first[1]}
+
+
 def _chosen(seat: int, card: int, options: dict[Option, int], choices: Mapping[int, Mapping[str, Any]] | None) -> int:
     """The action of the choice that was given for `seat`."""
     offered = ", ".join(f"row {o}" if isinstance(o, int) else f"row {o[0]} {o[1]}" for o in options)
     choice = (choices or {}).get(seat)
     if choice is None:
-        raise IllegalMove(f"player {seat} has to choose for his {card}: {offered}; give choices={{{seat}: ...}}")
+        raise IllegalMove(f"player {seat} has to choose for his {card}: {offered}; give choices={{{seat}: {_example(options)}}}")
     unknown = set(choice) - {"row", "side"}
     picked: Any = (choice.get("row"), choice["side"]) if "side" in choice else choice.get("row")
     if unknown or type(choice.get("row")) not in _WHOLE or picked not in options:

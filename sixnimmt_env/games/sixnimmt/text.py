@@ -63,7 +63,7 @@ def headline(table: Any) -> tuple[str, str, str]:
     length = f" of {table['rounds']}" if table["rounds"] else ""
     goal = f", match {'over' if table['exceed_target'] else 'to'} {table['target']}" if table["target"] else ""
     side = ", professional" if table["professional"] else ""
-    if table["phase"] == OVER:
+    if table["phase"] == OVER and not _cut_short(table):
         when = f"after round {table['round_index']}{length}"
     else:
         turn = min(int(table["turn"]) + 1, int(table["hand_size"]))
@@ -114,10 +114,17 @@ def _open_hands(view: Any) -> Iterator[str]:
         yield f"  hand of player_{seat}:  {_cards(to_list(view['hands'][seat]))}"
 
 
+def _cut_short(table: Any) -> bool:
+    """Whether a match that is over was ended by an illegal action: in the middle of a round, which the rules never do."""
+    return bool(table["turn"] < table["hand_size"])
+
+
 def situation(view: Any) -> str:
     """What is being decided now, and by whom; at the end, who has won."""
     table = view["table"]
     phase, seat = int(table["phase"]), int(table["actor"])
+    if phase == OVER and _cut_short(table):
+        return "the match was ended before its end: nobody wins"
     if phase == OVER:
         totals = [int(t) for t in table["totals"][: int(table["num_players"])]]
         best = [f"player_{s}" for s, t in enumerate(totals) if t == min(totals)]
@@ -139,7 +146,11 @@ def pool(view: Any) -> list[int]:
 
 
 def _heads(count: int) -> str:
-    return f"{count} head" if count == 1 else f"{count} heads"
+    return _count(count, "head")
+
+
+def _count(count: int, thing: str) -> str:
+    return f"{count} {thing}" if count == 1 else f"{count} {thing}s"
 
 
 def _cards(cards: Iterable[int]) -> str:
@@ -179,7 +190,7 @@ def _reason(table: Any, event: Mapping[str, Any]) -> str:
     beside = int(rows[row][-1 if front == NOWHERE else 0])
     place = "last" if front == NOWHERE else "first"
     which = "nearest to" if table["professional"] else "highest below"
-    full = "" if asked or len(rows[row]) < table["row_capacity"] else f", and that row is full with {len(rows[row])} cards"
+    full = "" if asked or len(rows[row]) < table["row_capacity"] else f", and that row is full with {_count(len(rows[row]), 'card')}"
     return f"of the cards it may join, {beside}, the {place} of row {row}, is the {which} {card}{full}"
 
 

@@ -3,15 +3,28 @@
 from __future__ import annotations
 
 import copy
+import inspect
+import json
 from typing import Any
 
 import numpy as np
 import pytest
 
 from sixnimmt_env.core.cards import to_list
-from sixnimmt_env.games.sixnimmt import GAME, IllegalMove, Rules, play_turn, table_view
-from sixnimmt_env.games.sixnimmt.state import ACTION_FRONT, ACTION_ROW, PICK, ROW, SIDE
-from tests.games.sixnimmt.playing import KINDS, in_phase, legal_masks, seats_to_act, views_of, walk_all_phases
+from sixnimmt_env.games.sixnimmt import GAME, IllegalMove, Rules, play_turn, read_view, table_view
+from sixnimmt_env.games.sixnimmt.state import ACTION_FRONT, ACTION_ROW, PHASES, PICK, ROW, SIDE
+from tests.games.sixnimmt.playing import (
+    KINDS,
+    SMALL,
+    VARIANTS,
+    all_views,
+    in_phase,
+    legal_masks,
+    name_of,
+    seats_to_act,
+    views_of,
+    walk_all_phases,
+)
 
 ROWS = [[3, 12], [37], [55, 57, 58, 60, 61], [98]]
 
@@ -270,3 +283,34 @@ def test_views_of_the_table_can_be_observed() -> None:
     assert first["context"]["phase_pick"] == second["context"]["phase_row"] == 1
     assert first["hand"]["card"][:4].tolist() == [*HAND, 0]
     assert second["rows"]["can_end"].tolist() == [1, 1, 1, 1]
+
+
+# --- views in plain Python ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("rules", [*VARIANTS, *SMALL], ids=name_of)
+def test_a_view_is_read_in_plain_python(rules: Rules) -> None:
+    keys = list(inspect.signature(table_view).parameters)
+    for states in walk_all_phases(rules, 1, seed=3):
+        for shown, mask in zip(all_views(states), legal_masks(all_views(states)), strict=True):
+            told = read_view(shown)
+            assert json.loads(json.dumps(told, default=str)) is not None
+            assert told["legal"] == np.flatnonzero(mask).tolist()
+            assert told["hand"] == to_list(shown["hand"])
+            assert told["phase"] == PHASES[shown["table"]["phase"]]
+            assert ("hands" in told) == bool(shown["open"])
+            if rules.deck == "logic" or told["phase"] == "over" or not mask.any() or rules.row_capacity < 5:
+                continue
+            laid = table_view(**{key: told[key] for key in keys if key in told})
+            again = read_view(laid)
+            assert {key: again[key] for key in (*keys, "legal", "phase", "turn") if key in again} == {
+                key: told[key] for key in (*keys, "legal", "phase", "turn") if key in told
+            }
+
+
+def test_plays_may_be_any_iterable() -> None:
+    assert play_turn([[1, 2, 3, 4, 5]], iter([6])) == play_turn([[1, 2, 3, 4, 5]], [6])
+    with pytest.raises(IllegalMove, match=r"give choices=\{0: \{'row': 0\}\}"):
+        play_turn([[12], [20]], iter([3]))
+    with pytest.raises(IllegalMove, match="rows=5 must be lists of cards"):
+        play_turn(5, [6])  # type: ignore[arg-type]
