@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+from collections import defaultdict
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,45 @@ PAIR = np.dtype([("small", np.uint8), ("large", np.uint64, (2,))], align=True)  
 class Colour(enum.Enum):
     RED = 1
     BLUE = 2
+
+
+class Text(str):
+    pass
+
+
+class Whole(int):
+    pass
+
+
+class Numbers(np.ndarray[Any, Any]):
+    pass
+
+
+class Named(dict[str, int]):
+    pass
+
+
+class Slotted(list[int]):
+    __slots__ = ("note",)
+
+
+class Hiding(dict[str, int]):
+    """Holds more than it shows."""
+
+    def __iter__(self) -> Any:
+        return iter(())
+
+    def values(self) -> Any:
+        return ()
+
+
+def noted(value: Any, note: Any) -> Any:
+    value.note = note
+    return value
+
+
+def first_half(memory: Any) -> Any:
+    return np.frombuffer(memory, np.uint8, 2)
 
 
 def records(*larges: int) -> Any:
@@ -56,6 +96,24 @@ DIFFERENT: list[tuple[str, Any, Any, str]] = [
     ("record", records(1)[0], records(3)[0], '["large"][1]'),
     ("padding", padded(0), padded(1), ""),
     ("objects", np.array([None, {"a": 1}]), np.array([None, {"a": 2}]), '[1]["a"]'),
+    ("attribute of a text", noted(Text("a"), 1), noted(Text("a"), 2), ".note"),
+    ("attribute of a number", noted(Whole(1), 1), noted(Whole(1), 2), ".note"),
+    ("attribute of an array", noted(np.zeros(1).view(Numbers), 1), noted(np.zeros(1).view(Numbers), 2), ".note"),
+    ("attribute of a dictionary", {"a": noted(Named(b=1), 1)}, {"a": noted(Named(b=1), 2)}, '["a"].note'),
+    ("slot of a list", noted(Slotted([1]), 1), noted(Slotted([1]), 2), ".note"),
+    ("what makes defaults", defaultdict(int), defaultdict(list), ".default_factory"),
+    ("text of an own class", Text("ab"), Text("ac"), ""),
+    ("what a dictionary hides", Hiding(a=1), Hiding(a=2), '["a"]'),
+    ("under a mask", np.ma.masked_array([1, 2], [0, 1]), np.ma.masked_array([1, 3], [0, 1]), "[1]"),
+    ("a mask", np.ma.masked_array([1, 2], [0, 1]), np.ma.masked_array([1, 2], [0, 0]), "._mask[1]"),
+    ("base of bytes", first_half(b"1234"), first_half(b"1235"), ".base[3]"),
+    ("base of a bytearray", first_half(bytearray(b"1234")), first_half(bytearray(b"1235")), ".base[3]"),
+    ("base of a memoryview", first_half(memoryview(b"1234")[1:3]), first_half(memoryview(b"1235")[1:3]), ".base[3]"),
+    ("base of a record", cloned(records(1, 2))[0], cloned(records(1, 3))[0], ".base[1, 16]"),
+    ("what a memoryview is of", memoryview(b"12")[:1], memoryview(b"13")[:1], ".obj[1]"),
+    ("bytearrays", bytearray(b"12"), bytearray(b"13"), ""),
+    ("metadata", np.zeros(1, np.dtype(float, metadata={"a": 1})), np.zeros(1, np.dtype(float, metadata={"a": 2})), '.dtype.metadata["a"]'),
+    ("what is no number", float("nan"), -float("nan"), ""),
     ("generators", np.random.default_rng(1), np.random.default_rng(2), ""),
 ]
 
@@ -95,10 +153,17 @@ def test_what_cannot_be_pickled_cannot_be_frozen() -> None:
         freeze({"call": lambda: 0})
 
 
+def test_what_holds_itself_cannot_be_frozen() -> None:
+    endless: list[Any] = []
+    endless.append(endless)
+    with pytest.raises(CannotFreeze, match="a list cannot be compared: it holds itself"):
+        freeze(endless)
+
+
 def test_arrays_are_found_wherever_they_are() -> None:
     array, other = np.zeros(2), np.ones(1)
-    value = {"a": [1, array, "text"], "b": (None, {"c": np.array([other, 3], dtype=object)}), "d": records(1)[0]}
-    assert [place for place, _ in arrays_in(value, "x")] == ['x["a"][1]', 'x["b"][1]["c"][0]', 'x["d"]']
+    value = {"a": [1, array, noted(Text("text"), [other])], "b": (None, {"c": np.array([other, 3], dtype=object)}), "d": records(1)[0]}
+    assert [place for place, _ in arrays_in(value, "x")] == ['x["a"][1]', 'x["a"][2].note[0]', 'x["b"][1]["c"][0]', 'x["d"]']
 
 
 # --- records -----------------------------------------------------------------------------------------------------------

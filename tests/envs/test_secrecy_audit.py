@@ -19,7 +19,7 @@ from gymnasium.wrappers import vector as vector_wrappers
 from numpy.typing import NDArray
 from pettingzoo.utils import conversions, wrappers
 
-from sixnimmt_env import sixnimmt_v0
+from sixnimmt_env import agents, sixnimmt_v0
 from sixnimmt_env.agents import Agent
 from sixnimmt_env.core import AuditError, LeakError, audit
 from sixnimmt_env.core.game import NEXT_SEAT
@@ -52,8 +52,9 @@ def hidden_in(options: Options, form: Make) -> set[str]:
 @pytest.mark.parametrize("form", BOTH)
 @pytest.mark.parametrize(("kind", "num_players"), SPREAD, ids=str)
 def test_nothing_leaks_from_pettingzoos_forms(kind: Options, form: Make, num_players: int) -> None:
-    options = {"num_players": num_players, "hand_size": 4, **kind}
-    report = audit(lambda: form(render_mode="ansi", **options), alternatives=4)
+    options = {"num_players": num_players, "hand_size": 4 if num_players < 6 else 3, **kind}
+    matches = 2 if num_players < 5 else 1
+    report = audit(lambda: form(render_mode="ansi", **options), alternatives=4, matches=matches)
     assert set(report.hidden) == hidden_in(options, form)
     assert {"pick", "over"} <= set(report.phases) <= phases_of(kind) | {"over"}
     assert set(report.seats) == set(range(num_players))
@@ -79,7 +80,7 @@ def test_nothing_leaks_in_whole_matches(kind: Options, length: Options, form: Ma
 def test_nothing_leaks_from_gymnasiums_forms(kind: Options, mode: str) -> None:
     options: dict[str, Any] = {"num_players": 3, "hand_size": 5, "opponents": ["greedy", Counting()], "render_mode": "ansi", **kind}
     single = audit(lambda: sixnimmt_v0.gym_env(**options))
-    vector = audit(lambda: sixnimmt_v0.gym_vector_env(num_envs=3, autoreset_mode=mode, **options))
+    vector = audit(lambda: sixnimmt_v0.gym_vector_env(num_envs=3, autoreset_mode=mode, **options), matches=1 + (mode == "NextStep"))
     for report in (single, vector):
         assert {"pick"} <= set(report.phases) <= phases_of(kind) | {"over"}
         assert set(report.seats) == {None}
@@ -112,7 +113,7 @@ def test_nothing_leaks_of_illegal_actions_and_early_ends(form: Make, illegal_act
 
     limit = {} if form is sixnimmt_v0.gym_env else {"max_cycles": max_cycles}
     options: Options = {"num_players": 3, "hand_size": 4, "deck": deck, "illegal_action": illegal_action, **limit}
-    audit(lambda: form(**options), policy=policy, seeds=range(4), alternatives=5)
+    audit(lambda: form(**options), policy=policy, seeds=range(4), alternatives=2, matches=1)
 
 
 class Counting(Agent):
@@ -147,11 +148,12 @@ WRAPPED: dict[str, Callable[[], Any]] = {
     "three": lambda: wrappers.OrderEnforcingWrapper(
         wrappers.AssertOutOfBoundsWrapper(wrappers.TerminateIllegalWrapper(sixnimmt_v0.env(**SHORT, render_mode="ansi"), illegal_reward=-1))
     ),
-    "to AEC": lambda: conversions.parallel_to_aec(sixnimmt_v0.parallel_env(**SHORT, deck="logic")),
-    "to parallel": as_parallel,
+    "to AEC of open hands": lambda: conversions.parallel_to_aec(sixnimmt_v0.parallel_env(**SHORT, deck="logic")),
+    "to AEC": lambda: conversions.parallel_to_aec(sixnimmt_v0.parallel_env(**SHORT)),
     "base parallel": lambda: wrappers.BaseParallelWrapper(sixnimmt_v0.parallel_env(**SHORT)),
     "flat": lambda: FlattenObservation(sixnimmt_v0.gym_env(**SHORT)),
-    "stacked": lambda: FrameStackObservation(FlattenObservation(sixnimmt_v0.gym_env(**SHORT)), 3),
+    "stacked": lambda: FrameStackObservation(sixnimmt_v0.gym_env(**SHORT), 3),
+    "stacked flat": lambda: FrameStackObservation(FlattenObservation(sixnimmt_v0.gym_env(**SHORT)), 3),
     "limited": lambda: TimeLimit(sixnimmt_v0.gym_env(**SHORT), 3),
     "statistics": lambda: RecordEpisodeStatistics(sixnimmt_v0.gym_env(**SHORT)),
     "made": lambda: gymnasium.make("sixnimmt_env/SixNimmt-v0", **SHORT),
@@ -166,6 +168,12 @@ WRAPPED: dict[str, Callable[[], Any]] = {
 def test_nothing_leaks_through_common_wrappers(name: str) -> None:
     report = audit(WRAPPED[name], alternatives=4, ignore=CLOCK)
     assert report.comparisons > 20
+    assert report.matches == 3
+    assert not report.played
+
+
+def test_nothing_leaks_through_a_conversion_of_one_match() -> None:
+    assert audit(as_parallel, matches=1).matches == 1
 
 
 # --- planted leaks -----------------------------------------------------------------------------------------------------
@@ -462,7 +470,7 @@ RIGGED: list[tuple[str, Options, Any, int, str, str]] = [
 def test_a_game_that_reveals_too_much_is_found(form: Make, options: Options, reveal: Any, seat: int, output: str, phase: str) -> None:
     options = {"num_players": 3, **options}
     with pytest.raises(LeakError) as caught:
-        audit(lambda: rigged(form(**options), reveal=reveal), seeds=range(5), alternatives=0)
+        audit(lambda: rigged(form(**options), reveal=reveal), seeds=range(5), alternatives=0, matches=1)
     assert caught.value.seat == seat
     assert re.search(output, caught.value.output), caught.value.output
     assert caught.value.moment.endswith(f"; {phase})")
@@ -566,7 +574,7 @@ class LeakyReward(gymnasium.Wrapper[Any, Any, Any, Any]):
 class LeakyInfo(gymnasium.Wrapper[Any, Any, Any, Any]):
     def reset(self, **options: Any) -> Any:
         seen, info = self.env.reset(**options)
-        return seen, {**info, "deal": options["seed"]}
+        return seen, {**info, "deal": options.get("seed")}
 
 
 class LeakyVector(gymnasium.vector.VectorWrapper):
@@ -621,6 +629,310 @@ def test_other_masks_in_the_parallel_form_are_found(leaky: type[Any]) -> None:
     with pytest.raises(LeakError) as caught:
         audit(lambda: leaky(sixnimmt_v0.parallel_env()))
     assert re.search(r'^infos\["player_\d"\]\["left"\]\[\d+\] = card \d+$', caught.value.output)
+
+
+# --- where leaks may lie -----------------------------------------------------------------------------------------------
+
+
+class ExtraKey(Leaky):
+    """Something under a name of nobody, in one of the dictionaries by agent."""
+
+    where = "infos"
+
+    def __getattribute__(self, name: str) -> Any:
+        if name != type(self).where:
+            return super().__getattribute__(name)
+        return {**getattr(self.env, name), "__common__": {"hands": int(self.truth["hands"].sum() % 1000)}}
+
+
+@pytest.mark.parametrize("where", ["infos", "rewards", "terminations", "truncations"])
+def test_what_lies_under_a_name_of_nobody_is_for_all(where: str) -> None:
+    leaky = type("Extra", (ExtraKey,), {"where": where})
+    with pytest.raises(LeakError) as caught:
+        audit(lambda: leaky(sixnimmt_v0.env(num_players=3, hand_size=4)))
+    assert caught.value.output == f'{where}["__common__"]["hands"]'
+
+
+class ExtraResult(wrappers.BaseParallelWrapper):
+    """The same in what the parallel form returns."""
+
+    place = 0
+
+    def reset(self, seed: int | None = None, options: Any = None) -> Any:
+        return self.env.reset(seed, options)
+
+    def step(self, actions: Any) -> Any:
+        result = list(self.env.step(actions))
+        result[self.place] = {**result[self.place], "__all__": int(self.unwrapped._states["hands"].sum() % 1000)}
+        return tuple(result)
+
+
+@pytest.mark.parametrize("place", range(5))
+def test_what_is_returned_under_a_name_of_nobody_is_for_all(place: int) -> None:
+    leaky = type("Extra", (ExtraResult,), {"place": place})
+    with pytest.raises(LeakError) as caught:
+        audit(lambda: leaky(sixnimmt_v0.parallel_env(num_players=3, hand_size=4)))
+    assert caught.value.output.endswith('["__all__"]')
+
+
+class Returning(Leaky):
+    """A step of the AEC form returns nothing."""
+
+    def step(self, action: Any) -> Any:
+        super().step(action)
+        return self.env.observe("player_0")
+
+
+class ListOfRewards(wrappers.BaseParallelWrapper):
+    """No dictionary at all."""
+
+    def step(self, actions: Any) -> Any:
+        seen, rewards, *rest = self.env.step(actions)
+        return seen, [*rewards.values(), int(self.unwrapped._states["hands"].sum() % 1000)], *rest
+
+
+class SpaceOfTheHand(Leaky):
+    """A seat's space of actions is as large as what its neighbour holds."""
+
+    def action_space(self, agent: str) -> Any:
+        return gymnasium.spaces.Discrete(100 + int(self.env.view(self.next_to(agent))["hand"].sum() % 7))
+
+
+class DiceOfTheHand(Leaky):
+    """Draws from a seat's space tell what its neighbour holds."""
+
+    def observe(self, agent: str) -> Any:
+        self.action_space(agent).seed(int(self.env.view(self.next_to(agent))["hand"].sum() % 1000))
+        return super().observe(agent)
+
+
+class Complaining(Leaky):
+    """Says more about an illegal action than the environment."""
+
+    def step(self, action: Any) -> None:
+        if action is not None and not self.env.infos[self.agent_selection]["action_mask"][action]:
+            raise ValueError(f"{action} does not go, the others hold {self.truth['hands'].sum() % 1000}")
+        super().step(action)
+
+
+class OneView(wrappers.BaseParallelWrapper):
+    """A record that is a part of what the environment works with, all views."""
+
+    def step(self, actions: Any) -> Any:
+        *rest, infos = self.env.step(actions)
+        return *rest, {name: {**info, "view": self.unwrapped._views[i]} for i, (name, info) in enumerate(infos.items())}
+
+
+class Placed(wrappers.BaseParallelWrapper):
+    """A public attribute that is for nobody in particular."""
+
+    def step(self, actions: Any) -> Any:
+        self.notes = {"hands": int(self.unwrapped._states["hands"].sum() % 1000)}
+        return self.env.step(actions)
+
+
+class GymNotes(gymnasium.Wrapper[Any, Any, Any, Any]):
+    def step(self, action: Any) -> Any:
+        self.notes = {"call": len, "hands": int(self.unwrapped._games.states["hands"].sum() % 1000)}  # type: ignore[attr-defined]
+        return self.env.step(action)
+
+
+class GymSpace(gymnasium.Wrapper[Any, Any, Any, Any]):
+    def step(self, action: Any) -> Any:
+        self.action_space = gymnasium.spaces.Discrete(100 + int(self.unwrapped._games.states["hands"].sum() % 7))  # type: ignore[attr-defined]
+        return self.env.step(action)
+
+
+ELSEWHERE: list[tuple[Any, Make, str]] = [
+    (Returning, sixnimmt_v0.env, r'^what reset or step returned\["observation"\]'),
+    (ListOfRewards, sixnimmt_v0.parallel_env, r"^rewards\[3\]$"),
+    (SpaceOfTheHand, sixnimmt_v0.env, r'^action_space\("player_0"\)\["words"\]$'),
+    (DiceOfTheHand, sixnimmt_v0.env, r'^action_space\("player_\d"\)\["dice"\]\[0\]$'),
+    (Complaining, sixnimmt_v0.env, r'^what was raised\["raises"\]$'),
+    (OneView, sixnimmt_v0.parallel_env, r'^infos\["player_0"\]\["view"\]$'),
+    (Placed, sixnimmt_v0.parallel_env, r'^notes\["hands"\]$'),
+    (GymNotes, sixnimmt_v0.gym_env, r'^notes\["hands"\]$'),
+    (GymSpace, sixnimmt_v0.gym_env, r'^action_space\["words"\]$'),
+]
+
+
+@pytest.mark.parametrize(("leaky", "form", "output"), ELSEWHERE, ids=[row[0].__name__ for row in ELSEWHERE])
+def test_leaks_are_found_wherever_they_lie(leaky: Any, form: Make, output: str) -> None:
+    def policy(observation: Any, info: Any) -> int:
+        return int(observation["action_mask"].argmax())
+
+    with pytest.raises(LeakError) as caught:
+        audit(lambda: leaky(form(num_players=3, hand_size=4)), policy=policy, alternatives=0)
+    assert re.search(output, caught.value.output), caught.value.output
+
+
+# --- match after match -------------------------------------------------------------------------------------------------
+
+
+class Later(Leaky):
+    """Honest in the first match."""
+
+    sort = "any"
+
+    def reset(self, seed: int | None = None, options: Any = None) -> None:
+        super().reset(seed, options)
+        self._resets = getattr(self, "_resets", 0) + 1
+        self._tells = self._resets > 1 and (self.sort == "any" or (self.sort == "seeded") == (seed is not None))
+
+    def observe(self, agent: str) -> Any:
+        return {**super().observe(agent), "sum": int(self.truth["hands"].sum() % 1000) if self._tells else 0}
+
+
+class LaterParallel(wrappers.BaseParallelWrapper):
+    """Tells the next deal, from the second match on."""
+
+    sort = "any"
+    _resets = 0
+
+    def reset(self, seed: int | None = None, options: Any = None) -> Any:
+        seen, infos = self.env.reset(seed, options)
+        self._resets += 1
+        if self._resets > 1 and (self.sort == "any" or (self.sort == "seeded") == (seed is not None)):
+            ahead = copy.deepcopy(self.unwrapped)
+            ahead.reset()
+            infos = {name: {**info, "next": int(ahead._states["hands"].sum() % 1000)} for name, info in infos.items()}
+        return seen, infos
+
+
+class LaterGym(gymnasium.Wrapper[Any, Any, Any, Any]):
+    sort = "any"
+    _resets = 0
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
+        seen, info = self.env.reset(seed=seed, options=options)
+        self._resets += 1
+        tells = self._resets > 1 and (self.sort == "any" or (self.sort == "seeded") == (seed is not None))
+        return seen, {**info, "sum": int(self.unwrapped._games.states["hands"].sum() % 1000) if tells else 0}  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("sort", ["any", "seeded", "unseeded"])
+@pytest.mark.parametrize(
+    ("leaky", "form"), [(Later, sixnimmt_v0.env), (LaterParallel, sixnimmt_v0.parallel_env), (LaterGym, sixnimmt_v0.gym_env)]
+)
+def test_leaks_that_begin_with_a_later_match_are_found(leaky: Any, form: Make, sort: str) -> None:
+    later = type("Later", (leaky,), {"sort": sort})
+    with pytest.raises(LeakError) as caught:
+        audit(lambda: later(form(num_players=3, hand_size=2)))
+    assert re.search(r"^moment 0 of match [23]", caught.value.moment)
+    assert audit(lambda: later(form(num_players=3, hand_size=2)), matches=1).matches == 1
+
+
+def test_matches_are_played_as_many_as_are_asked_for() -> None:
+    report = audit(lambda: sixnimmt_v0.parallel_env(num_players=2, hand_size=2), seeds=(3, 4), matches=3, moments=2)
+    assert (report.matches, report.moments) == (8, 16)
+
+
+# --- wrappers that play seats ------------------------------------------------------------------------------------------
+
+
+class Playing(Leaky):
+    """Plays all seats but the first, from what those see at their turn, and writes down what lies on the table."""
+
+    _agent = agents.make("greedy")
+
+    def reset(self, seed: int | None = None, options: Any = None) -> None:
+        super().reset(seed, options)
+        self._played: list[int] = []
+        self._table: list[int] = []
+        self._go_on()
+
+    def step(self, action: Any) -> None:
+        super().step(action)
+        self._go_on()
+
+    def _go_on(self) -> None:
+        while self.agents and self.agent_selection != "player_0":
+            agent = self.agent_selection
+            super().step(None if self.terminations[agent] else self.choose(agent))
+        self._table = self._played[:]
+
+    def choose(self, agent: str) -> int:
+        action = int(self._agent.act([self.env.view(agent)])[0])
+        self._played.append(action)
+        return action
+
+    def observe(self, agent: str) -> Any:
+        return {**super().observe(agent), "played": self._table}
+
+
+class PlayingByMask(Playing):
+    def choose(self, agent: str) -> int:
+        action = int(self.env.observe(agent)["action_mask"].argmax())
+        self._played.append(action)
+        return action
+
+
+class PlayingAndTelling(Playing):
+    def observe(self, agent: str) -> Any:
+        return {**super().observe(agent), "left": int(self.env.view(self.next_to(agent))["hand"].sum() % 1000)}
+
+
+class PlayingAndPeeking(Playing):
+    """Chooses for a seat by what the others hold."""
+
+    def choose(self, agent: str) -> int:
+        allowed = np.flatnonzero(self.env.observe(agent)["action_mask"])
+        return int(allowed[int(self.truth["hands"].sum() % len(allowed))])
+
+
+class PlayingForAll(wrappers.BaseParallelWrapper):
+    """The same for the parallel form, in which one agent is left."""
+
+    def reset(self, seed: int | None = None, options: Any = None) -> Any:
+        self.possible_agents = ["player_1"]
+        return self._own(self.env.reset(seed, options))
+
+    def step(self, actions: Any) -> Any:
+        others = [agent for agent in self.env.agents if agent not in actions]
+        chosen = agents.make("greedy").act([self.env.view(agent) for agent in others])
+        return self._own(self.env.step({**actions, **dict(zip(others, chosen.tolist(), strict=True))}))
+
+    def _own(self, result: Any) -> Any:
+        return tuple({name: value for name, value in each.items() if name == "player_1"} for each in result)
+
+    @property
+    def agents(self) -> list[str]:
+        return [agent for agent in self.env.agents if agent == "player_1"]
+
+
+@pytest.mark.parametrize("seats", [None, [0], [1, 2]])
+@pytest.mark.parametrize("wrapper", [Playing, PlayingByMask])
+@pytest.mark.parametrize("deck", ["standard", "logic"])
+def test_wrappers_that_play_seats_can_be_audited(wrapper: type[Playing], seats: Any, deck: str) -> None:
+    report = audit(lambda: wrapper(sixnimmt_v0.env(num_players=3, hand_size=4, deck=deck)), seats=seats, alternatives=2)
+    assert set(report.played) == {1, 2}
+    assert set(report.seats) == set(seats or range(3))
+    assert "decisions that the environment takes itself: seat 1 " in str(report)
+    assert ("hands" in report.hidden) == (deck == "standard")
+
+
+def test_a_wrapper_that_leaves_one_seat_can_be_audited() -> None:
+    class Short(PlayingForAll):
+        def __init__(self, env: Any) -> None:
+            super().__init__(env)
+            self.possible_agents = ["player_1"]
+
+    report = audit(lambda: Short(sixnimmt_v0.parallel_env(num_players=3, hand_size=4)))
+    assert set(report.seats) == {1}
+    assert set(report.played) == {0, 2}
+    assert report.hidden["hands"] > 3
+    with pytest.raises(ValueError, match=r"seats=\[0\]: there are 1$"):
+        audit(lambda: Short(sixnimmt_v0.parallel_env(num_players=3)), seats=[0])
+
+
+@pytest.mark.parametrize(
+    ("wrapper", "output"),
+    [(PlayingAndTelling, r'\["left"\]$'), (PlayingAndPeeking, r"^the action for seat \d, which the environment plays")],
+)
+def test_leaks_of_wrappers_that_play_seats_are_found(wrapper: type[Playing], output: str) -> None:
+    with pytest.raises(LeakError) as caught:
+        audit(lambda: wrapper(sixnimmt_v0.env(num_players=3, hand_size=4)), seats=[0])
+    assert re.search(output, caught.value.output), caught.value.output
 
 
 # --- what is no leak, and what cannot be audited -----------------------------------------------------------------------
@@ -730,9 +1042,12 @@ def test_chance_that_does_not_follow_from_the_seed_cannot_be_audited() -> None:
 
 
 class SeededDice(Leaky):
+    _dice = np.random.default_rng()
+
     def reset(self, seed: int | None = None, options: Any = None) -> None:
         super().reset(seed, options)
-        self._roll = int(np.random.default_rng(seed).integers(1000))
+        self._dice = self._dice if seed is None else np.random.default_rng(seed)
+        self._roll = int(self._dice.integers(1000))
 
     def observe(self, agent: str) -> Any:
         return {**super().observe(agent), "roll": self._roll}
@@ -743,6 +1058,49 @@ def test_dice_that_are_thrown_with_the_seed_are_told_apart() -> None:
         audit(lambda: SeededDice(sixnimmt_v0.env(num_players=2)))
     assert "vary_seed=False" in "".join(caught.value.__notes__)
     assert audit(lambda: SeededDice(sixnimmt_v0.env(num_players=2)), vary_seed=False, alternatives=2).comparisons > 100
+
+
+class OwnSeeds(Leaky):
+    """Makes a seed of its own from the one that it is told."""
+
+    change: Callable[[Any], Any]
+
+    def reset(self, seed: int | None = None, options: Any = None) -> None:
+        super().reset(seed if seed is None else type(self).change(seed), options)
+
+
+SEEDS: dict[str, Callable[[int], int]] = {
+    "fixed": lambda seed: 42,
+    "rest": lambda seed: seed % 1000,
+    "hashed": lambda seed: int(np.random.SeedSequence(seed).generate_state(1)[0]),
+    "counted on": lambda seed: seed + 1,
+}
+
+
+@pytest.mark.parametrize("name", SEEDS)
+def test_what_a_wrapper_makes_of_the_seed_for_the_environment_is_no_leak(name: str) -> None:
+    wrapper = type("OwnSeeds", (OwnSeeds,), {"change": staticmethod(SEEDS[name])})
+    assert audit(lambda: wrapper(sixnimmt_v0.env(num_players=3, hand_size=3)), alternatives=2).hidden["seed"] > 10
+
+
+class Shadow(Leaky):
+    """Plays a game of the same seed aside and tells of it."""
+
+    def reset(self, seed: int | None = None, options: Any = None) -> None:
+        super().reset(seed, options)
+        self._aside: Any = {"same": sixnimmt_v0.env(num_players=3, hand_size=4)}
+        self._aside["same"].reset(seed=5 if seed is None else seed)
+
+    def observe(self, agent: str) -> Any:
+        return {**super().observe(agent), "left": self._aside["same"].observe(self.next_to(agent))["observation"]}
+
+
+def test_a_game_of_the_same_seed_aside_is_found_or_refused() -> None:
+    with pytest.raises(LeakError) as caught:
+        audit(lambda: Shadow(sixnimmt_v0.env(num_players=3, hand_size=4)), matches=1)
+    assert '["left"]' in caught.value.output
+    with pytest.raises(AuditError, match=r"another one plays the same seed.*leave vary_seed on"):
+        audit(lambda: Shadow(sixnimmt_v0.env(num_players=3, hand_size=4)), vary_seed=False, matches=1)
 
 
 class Function(Leaky):
@@ -768,6 +1126,55 @@ def test_an_environment_with_kernels_that_are_not_known_cannot_be_audited() -> N
         audit(lambda: Telling(sixnimmt.GAME, sixnimmt.Rules(num_players=2), "telling"), moments=2)
 
 
+class Shifted(gymnasium.ActionWrapper[Any, Any, Any]):
+    """Its actions are none of the mask's."""
+
+    def action(self, action: Any) -> Any:
+        return (action + 50) % 113
+
+
+BAD: list[tuple[type[Exception], str, Options]] = [
+    (ValueError, r"seats=\[7\]: there are 0, 1, 2$", {"seats": [7]}),
+    (ValueError, r"seats=\[-1\]: there are 0, 1, 2$", {"seats": [0, -1]}),
+    (ValueError, "seats is empty: nothing would be audited", {"seats": []}),
+    (TypeError, "seats has True in it, which is no whole number", {"seats": [True]}),
+    (TypeError, "seats=1 must be a collection, as in seats", {"seats": 1}),
+    (ValueError, "moments=0 must be a whole number of at least 1", {"moments": 0}),
+    (ValueError, "moments=2.5 must be a whole number", {"moments": 2.5}),
+    (ValueError, "alternatives=-1 must be a whole number of at least 0", {"alternatives": -1}),
+    (ValueError, "matches=0 must be a whole number of at least 1", {"matches": 0}),
+    (ValueError, "seeds is empty", {"seeds": ()}),
+    (ValueError, "seeds must not be negative", {"seeds": [-1]}),
+    (TypeError, "seeds=5 must be a collection", {"seeds": 5}),
+    (TypeError, "ignore='t' must be a collection", {"ignore": "t"}),
+    (ValueError, 'ignore has "" in it', {"ignore": [""]}),
+    (TypeError, "policy must be called", {"policy": 3}),
+    (TypeError, "made 3, which is no environment", {"make_env": lambda: 3}),
+    (TypeError, "make_env must make the environment when it is called", {"make_env": 3}),
+    (ValueError, "agents inside play all seats but the own one", {"make_env": sixnimmt_v0.gym_env, "seats": [0]}),
+    (TypeError, "give a policy", {"make_env": lambda: Shifted(sixnimmt_v0.gym_env())}),
+    (
+        TypeError,
+        "give a policy",
+        {"make_env": lambda: gymnasium.wrappers.TransformAction(sixnimmt_v0.gym_env(), int, gymnasium.spaces.Discrete(3))},
+    ),
+]
+
+
+@pytest.mark.parametrize(("error", "message", "arguments"), BAD, ids=[row[1] for row in BAD])
+def test_arguments_that_audit_nothing_are_refused(error: type[Exception], message: str, arguments: Options) -> None:
+    with pytest.raises(error, match=message):
+        audit(**{"make_env": lambda: sixnimmt_v0.env(num_players=3), **arguments})
+
+
+@pytest.mark.parametrize("alternatives", [0, 1, 5])
+def test_the_report_says_whether_cards_were_played_otherwise(alternatives: int) -> None:
+    report = audit(lambda: sixnimmt_v0.env(num_players=3, hand_size=4), alternatives=alternatives)
+    assert report.tried == alternatives
+    assert (report.alternatives > 0) == (alternatives > 0)
+    assert ("NONE was tried" in str(report)) == (alternatives == 0)
+
+
 def test_an_audit_of_nothing_is_none() -> None:
     env = sixnimmt_v0.env()
     with pytest.raises(TypeError, match="make_env must make a new environment at every call"):
@@ -784,7 +1191,9 @@ def test_the_report_says_what_was_covered() -> None:
     told = str(report)
     assert told.startswith("OrderEnforcingWrapper of AECGameEnv (AEC): nothing leaks\n")
     for words in (
-        f"{report.moments} moments (pick 6",
+        f"{report.moments} moments (pick 14",
+        f"of {report.matches} matches",
+        f"illegal actions: what is said of {report.illegal}",
         f"2 seats, {report.comparisons} outputs compared",
         f"hands {report.hidden['hands']}",
     ):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 from stable_baselines3.common.vec_env import DummyVecEnv, VecEnvWrapper, VecMonitor, VecNormalize
 
@@ -45,7 +46,8 @@ def test_nothing_leaks_to_the_learner(make_env: Callable[[], Any]) -> None:
     assert report.form == "stable-baselines3 vector"
     assert report.hidden["hands"] > 3
     assert report.agents > 20
-    assert report.outputs["observations"] == report.moments
+    assert report.outputs["observations"] == report.moments + report.illegal
+    assert report.illegal > 0
 
 
 class Leaky(VecEnvWrapper):
@@ -55,6 +57,37 @@ class Leaky(VecEnvWrapper):
     def step_wait(self) -> Any:
         seen, rewards, dones, infos = self.venv.step_wait()
         return seen, rewards + self.venv.games.states["hands"].sum() % 7, dones, infos
+
+
+class LeakyLater(VecEnvWrapper):
+    """From the second reset on the infos of a reset hold more."""
+
+    resets = 0
+
+    def reset(self) -> Any:
+        seen = self.venv.reset()
+        self.resets += 1
+        self.reset_infos = [{"sum": int(self.venv.games.states["hands"].sum() % 1000) if self.resets > 1 else 0}] * self.num_envs
+        return seen
+
+    def step_wait(self) -> Any:
+        return self.venv.step_wait()
+
+
+def test_a_leak_in_the_infos_of_a_second_reset_is_found() -> None:
+    with pytest.raises(LeakError) as caught:
+        audit(lambda: LeakyLater(match_vec_env()), ignore=['["t"]'])
+    assert caught.value.output == 'reset_infos[0]["sum"]'
+
+
+def test_a_policy_may_use_one_array_for_all_its_actions() -> None:
+    actions = np.zeros(2, dtype=np.int64)
+
+    def policy(observations: Any, infos: Any) -> Any:
+        actions[:] = observations["action_mask"].argmax(axis=1)
+        return actions
+
+    assert audit(dummy_vec_env, policy=policy, ignore=['["t"]']).comparisons > 50
 
 
 def test_a_leak_to_the_learner_is_found() -> None:

@@ -3,21 +3,25 @@
 The environment itself goes on playing the true game. Between its calls its states lie disguised in memory, for those who look there;
 within a call every view is made from a disguised copy, and while agents are asked, the states are disguised for them. What is known of an
 environment here: it or a part of it holds a `Game` and arrays of its states, and `reset` and `step` move it.
+
+Wrappers may play some seats themselves. What the environment is asked to do for a seat for which whoever plays from outside was not asked,
+a wrapper has decided. Such a seat is shown the truth at its turn, as agents inside are, so that the wrapper decides as it did.
 """
 
 from __future__ import annotations
 
+import copy
 import copyreg
 import dataclasses
 import functools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..game import ILLEGAL, NEXT_SEAT, Game
-from ..records import as_bytes, cloned
+from ..records import as_bytes, clone, cloned
 from ..seeding import mix
 from .frozen import Difference, difference, freeze
 
@@ -66,7 +70,7 @@ def layers(env: Any) -> list[Any]:
     found: list[Any] = [env]
     for layer in found:
         for value in list(getattr(layer, "__dict__", {}).values()):
-            for item in value if isinstance(value, (list, tuple)) else (value,):
+            for item in value if isinstance(value, (list, tuple)) else value.values() if isinstance(value, dict) else (value,):
                 if (
                     callable(getattr(item, "step", None))
                     and callable(getattr(item, "reset", None))
@@ -110,7 +114,9 @@ class Inside:
 
     Attributes:
         game: as the environment had it.
-        calls: what `reset` and `step` were called with: None, or the action.
+        calls: what `reset` and `step` were called with: None, or a copy of the action, which the caller may change later.
+        seeds: what `reset` was told each time.
+        played: of each call, the seats for which a wrapper has decided, in the true world.
         acted: the actions of every step of the games, of environments that ask agents.
         hidden: how often each field of a state was another one at rest.
         masks: how often others' legal actions were.
@@ -126,12 +132,15 @@ class Inside:
         self.game = game
         self.settings = settings
         self.calls: list[Any] = []
+        self.seeds: list[Any] = []
+        self.played: list[frozenset[int]] = []
         self.acted: list[NDArray[Any]] = []
         self.hidden: dict[str, int] = {}
         self.masks = 0
         self.asked = 0
         self.found: list[Found] = []
         self._before = before  # the same match in the true world
+        self._asked_outside: set[int] = set()  # and still to act
         self._within = False
         self._saved: list[tuple[NDArray[np.void], NDArray[np.void]]] = []
         self._saved_seeds: list[tuple[Any, str, Any]] = []
@@ -159,6 +168,14 @@ class Inside:
         bits = np.zeros(1, dtype=np.uint16)
         self.game.to_act(self.states, np.array([game]), bits)
         return [seat for seat in range(self.game.max_seats) if int(bits[0]) >> seat & 1]
+
+    def expect(self, seats: Iterable[int]) -> None:
+        """What is done next for `seats` was decided outside."""
+        self._asked_outside |= set(seats)
+
+    def leave_the_script(self) -> None:
+        """From now on other things are done than in the true world before."""
+        self._before = None
 
     @property
     def _parts(self) -> list[Any]:
@@ -194,9 +211,13 @@ class Inside:
         @functools.wraps(original)
         def call(*args: Any, **kwargs: Any) -> Any:
             self._uncover()
-            if self.settings is not None and self.settings.seeds and original.__name__ == "reset":
-                args = tuple(each if each is None else true_seed(each) for each in args[:1]) + args[1:]
-                kwargs |= {"seed": true_seed(kwargs["seed"])} if kwargs.get("seed") is not None else {}
+            given, played = None, frozenset[int]()
+            if original.__name__ == "reset":
+                args, kwargs = self._as_reset_before(args, kwargs)
+            else:
+                given = next(iter([*args, *kwargs.values()]), None)
+                given = copy.deepcopy(given) if self.settings is None else given  # who gave it may go on using it
+                played = self._played_inside(given)
             self._within = True
             try:
                 return original(*args, **kwargs)
@@ -205,9 +226,55 @@ class Inside:
                 self._uncover()
                 if self.settings is not None:
                     self._cover_at_rest()
-                self.calls.append(next(iter([*args, *kwargs.values()]), None) if original.__name__ == "step" else None)
+                self.calls.append(given)
+                self.played.append(played)
 
         return call
+
+    def _as_reset_before(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """The arguments of `reset` with the seed that it was told in the true world, whatever wrappers have made of the other one."""
+        self._asked_outside.clear()
+        number = len(self.seeds)
+        self.seeds.append(copy.deepcopy(args[0] if args else kwargs.get("seed")))
+        if self.settings is None or not self.settings.seeds or self._before is None or number >= len(self._before.seeds):
+            return args, kwargs
+        seed = self._before.seeds[number]
+        return ((seed, *args[1:]), kwargs) if args else (args, {**kwargs, "seed": seed})
+
+    def _played_inside(self, given: Any) -> frozenset[int]:
+        """The seats for which a wrapper has decided, in the coming call; in another world that must come out as it did in the true one."""
+        if self.settings is not None:
+            self._check_played(given)
+        agents = getattr(self.base, "possible_agents", None)
+        if self.settings is not None or agents is None:
+            return frozenset()
+        acting = {seat for seat in self.deciding() if agents[seat] in given} if isinstance(given, Mapping) else self._selected()
+        played = acting - self._asked_outside
+        self._asked_outside -= acting
+        return frozenset(played)
+
+    def _selected(self) -> set[int]:
+        agent = getattr(self.base, "agent_selection", None)
+        return {self.base.possible_agents.index(agent)} if agent in self.base.possible_agents else set()
+
+    def _check_played(self, given: Any) -> None:
+        number = len(self.calls)
+        for seat in sorted(self._truly_shown(number)):
+            assert self._before is not None
+            pair = [
+                each.get(self.base.possible_agents[seat]) if isinstance(each, Mapping) else each
+                for each in (self._before.calls[number], given)
+            ]
+            found = difference(*map(freeze, pair))
+            if found is not None:
+                one, other = (self.game.action_name(int(each)) if isinstance(each, (int, np.integer)) else repr(each) for each in pair)
+                self.found.append(
+                    Found(seat, f"the action for seat {seat}, which the environment plays itself", Difference("", one, other))
+                )
+
+    def _truly_shown(self, number: int) -> frozenset[int]:
+        """The seats for which a wrapper decides in call `number`: it must see what it saw."""
+        return self._before.played[number] if self._before is not None and number < len(self._before.played) else frozenset()
 
     def _in_truth(self, original: Callable[..., Any]) -> Callable[..., Any]:
         """A kernel that the environment may call while its states are disguised for an agent that was asked."""
@@ -235,18 +302,28 @@ class Inside:
         if self._within:
             self._uncover()
         self.game.reveal(states, index, seats, views)
+        seats = np.asarray(seats)
         if not self._within:
+            self._show_truly_at_rest(states, index, seats, views)
             return
         assert self.settings is not None
         self._true_views = cloned(views)
-        seats = np.asarray(seats)
         whom = self._seats_of(index) if self.settings.shared else seats
         other = self._disguised(cloned(states, index), whom, index)
         self.game.reveal(other, np.arange(len(index)), seats, views)
         for k in np.flatnonzero(seats == whom):
             self._compare(int(seats[k]), "the view", self._true_views[k], views[k])
+        shown = np.isin(seats, list(self._truly_shown(len(self.calls) + 1)))
+        as_bytes(views)[shown] = as_bytes(self._true_views)[shown]
         if self.settings.seat is None and len(index) and (seats != self._seats_of(index)).all():
             self._cover_for_agents(index, seats)
+
+    def _show_truly_at_rest(self, states: Any, index: Any, seats: Any, views: Any) -> None:
+        """Show the truth to seats whose turn it is and for which a wrapper decides."""
+        shown = self._truly_shown(len(self.calls))
+        if shown and self._saved and states is self._saved[0][0]:
+            for k in np.flatnonzero(np.isin(seats, list(shown))):
+                self.game.reveal(self._saved[0][1], np.asarray(index)[k : k + 1], seats[k : k + 1], views[k : k + 1])
 
     def _legal(self, views: Any, masks: Any) -> None:
         """Others' legal actions are those of the other world, unless what they do next would then be illegal."""
@@ -442,9 +519,14 @@ class Inside:
             setattr(part, name, value)
 
     def _compare(self, seat: int, output: str, true: Any, other: Any) -> None:
-        found = difference(freeze(true), freeze(other))
+        found = difference(freeze(_alone(true)), freeze(_alone(other)))
         if found is not None:
             self.found.append(Found(seat, output, found))
+
+
+def _alone(value: Any) -> Any:
+    """A record or an array without what it is a part of."""
+    return clone(value) if isinstance(value, np.void) else value.copy()
 
 
 def _hold(base: Any, methods: dict[str, Callable[..., Any]]) -> None:
@@ -481,13 +563,6 @@ def _blank(kind: type, *arguments: Any) -> Any:
 def other_seed(seed: int) -> int:
     """What `reset` is told in place of `seed`."""
     return seed + _OTHER_SEED
-
-
-def true_seed(seed: Any) -> Any:
-    """What the environment is told in place of that; wrappers may have counted on from it, or made a list of it."""
-    if isinstance(seed, (int, np.integer)):
-        return int(seed) - _OTHER_SEED
-    return [None if one is None else true_seed(one) for one in seed]
 
 
 def places(dtype: np.dtype[np.void], names: Sequence[str]) -> NDArray[np.int64]:

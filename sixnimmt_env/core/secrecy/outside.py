@@ -6,23 +6,47 @@ as in stable-baselines3.
 
 from __future__ import annotations
 
+import copy
+import pickle
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
+from gymnasium.spaces import Discrete, Space
 from gymnasium.vector import AutoresetMode
 
 from .otherworld import Inside, layers
 
-Choose = Callable[[Any, Any, Callable[[], Any]], Any]
-"""(observation, info, legal actions of the environment inside) -> action."""
-Output = tuple[str, Callable[[], Any]]
+Shape = tuple[int, ...] | None
+Choose = Callable[[Any, Any, Callable[[], Any], Shape], Any]
+"""(observation, info, legal actions of the environment inside, the shape that a mask has if there can be one) -> action."""
 
 _PER_AGENT: Final = ("rewards", "terminations", "truncations", "infos")
 _STEP: Final = ("observation", "reward", "terminated", "truncated", "info")
+_FRESH: Final = 2**64  # NumPy makes dice without a seed from 128 random bits
 _AFTER: Final = 3  # steps of a vector environment after the last match has ended
+
+
+class Output(NamedTuple):
+    """Something that can be read.
+
+    Args:
+        name: as an expression.
+        read: reads it.
+        returned: it is handed over. False: it lies open, and may change there.
+    """
+
+    name: str
+    read: Callable[[], Any]
+    returned: bool = True
+
+
+class Begin(NamedTuple):
+    """A reset, in place of an action; without a seed the next match of the stream that is running."""
+
+    seed: int | None = None
 
 
 class Outside(ABC):
@@ -32,6 +56,7 @@ class Outside(ABC):
         form: in words.
         shared: what is said to the seats goes through one hand, so that one seat might be told another's.
         reset_takes_seed: so that it can be told another one.
+        own: of one of Gymnasium's forms around one of PettingZoo's, the seat that is played from outside.
     """
 
     form = ""
@@ -42,15 +67,38 @@ class Outside(ABC):
         self.env = env
         self.insides = insides
         self.layers = layers(env)
+        self.own: int | None = None
+        spaces = [space for layer in self.layers for space in _parts_of(getattr(layer, "__dict__", {}))]
+        self._fresh_dice = {entropy for entropy in map(_entropy, spaces) if entropy is not None and entropy >= _FRESH}
 
     @property
     def inside(self) -> Inside:
         """The first environment inside: the only one in PettingZoo's forms."""
         return self.insides[0]
 
+    def do(self, action: Any) -> None:
+        """Take an action, or begin. What the environment is given is a copy: it may keep it, or change it."""
+        if isinstance(action, Begin):
+            self.begin(action.seed)
+        else:
+            self.act(copy.deepcopy(action))
+
+    @property
+    def seats(self) -> list[int]:
+        """The seats that can be read here, where they are told apart."""
+        return []
+
     @abstractmethod
-    def begin(self, seed: int) -> None:
-        """Reset with `seed`."""
+    def begin(self, seed: int | None) -> None:
+        """Reset with `seed`, or without one."""
+
+    def actors(self, action: Any) -> Collection[int]:
+        """The seats that `action` decides for."""
+        return () if self.own is None else (self.own,)
+
+    @abstractmethod
+    def illegal(self, action: Any, seat: int | None, rng: np.random.Generator) -> Any:
+        """`action` with an illegal one of `seat` in it; None if it is not known what is illegal."""
 
     @abstractmethod
     def choose(self, choose: Choose) -> Any:
@@ -69,36 +117,91 @@ class Outside(ABC):
     def outputs(self, seat: int | None) -> Iterator[Output]:
         """All that `seat` can read now, by name."""
 
+    def mappings(self) -> Iterator[tuple[str, Callable[[], Any]]]:
+        """Public attributes of the layers around the environment inside that hold things by name, but for layers."""
+        for layer in self.layers:
+            if any(layer is inside.base for inside in self.insides):
+                continue
+            for name, value in getattr(layer, "__dict__", {}).items():
+                is_read = isinstance(value, Mapping) and not isinstance(value, Space)
+                if is_read and not name.startswith("_") and name not in _PER_AGENT:
+                    yield name, partial(self._but_for_layers, value)
+
+    def _but_for_layers(self, value: Mapping[Any, Any]) -> dict[Any, Any]:
+        return {
+            key: self._space(item) if isinstance(item, Space) else item
+            for key, item in value.items()
+            if not any(item is layer for layer in self.layers)
+        }
+
+    def _space(self, space: Any) -> Any:
+        """A space in words and in all its parts, and its dice, unless they were thrown anew before anything was dealt."""
+        parts = list(_parts_of(space))
+        known = [
+            {name: value for name, value in vars(part).items() if name != "_np_random" and not any(True for _ in _parts_of(value))}
+            for part in parts
+        ]
+        dice = [None if _entropy(part) in self._fresh_dice else getattr(part, "_np_random", None) for part in parts]
+        return {"words": str(space), "all": pickle.dumps(known), "dice": dice}
+
+    def _spaces(self, *names: str) -> Iterator[Output]:
+        for name in names:
+            yield Output(name, lambda name=name: self._space(getattr(self.env, name)), False)  # type: ignore[misc]
+
     def has(self, name: str) -> Any:
         """The attribute of the outermost layer that has it, else None."""
         return next((getattr(layer, name) for layer in self.layers if getattr(layer, name, None) is not None), None)
 
     def _render(self) -> Iterator[Output]:
         if getattr(self.env, "render_mode", None) not in (None, "human"):
-            yield "render()", self.env.render
+            yield Output("render()", self.env.render)
 
 
 class _Seats(Outside):
-    """What PettingZoo's forms share."""
+    """What PettingZoo's forms share.
+
+    Attributes:
+        names: the agents outside by seat; None where a wrapper leaves out a seat.
+    """
 
     shared = True
 
+    def __init__(self, env: Any, insides: Sequence[Inside]) -> None:
+        super().__init__(env, insides)
+        agents, inside = list(env.possible_agents), list(getattr(self.inside.base, "possible_agents", ()))
+        self.names = [agent if agent in agents else None for agent in inside] if set(agents) & set(inside) else agents
+        self._agents = {*agents, *inside}
+
+    @property
+    def seats(self) -> list[int]:
+        return [seat for seat, agent in enumerate(self.names) if agent is not None]
+
     def agent(self, seat: int | None) -> Any:
-        return self.env.possible_agents[seat]
+        return self.names[seat]  # type: ignore[index]
+
+    def seat_of(self, agent: Any) -> int:
+        return self.names.index(agent)
+
+    def _for_agent(self, name: str, agent: Any, read: Callable[[], Any], returned: bool = True) -> Iterator[Output]:
+        """What is there by agent: that of `agent`, and what is under names of nobody, which is for all."""
+        yield Output(f'{name}["{agent}"]', lambda: _under(read(), agent), returned)
+        yield Output(name, lambda: _under_no(read(), self._agents), returned)
 
     def _of_agent(self, seat: int | None) -> Iterator[Output]:
         agent = self.agent(seat)
-        yield "agents", lambda: list(self.env.agents)
+        yield Output("agents", lambda: list(self.env.agents))
         view = self.has("view")
         if view is not None:
-            yield f'view("{agent}")', lambda: view(agent)
+            yield Output(f'view("{agent}")', lambda: view(agent))
+        for name in ("action_space", "observation_space"):
+            yield Output(f'{name}("{agent}")', lambda name=name: self._space(getattr(self.env, name)(agent)), False)  # type: ignore[misc]
         if self._shown_to() == seat:
             yield from self._render()
-        for layer in self.layers:
-            if layer is not self.inside.base:
-                for name, value in vars(layer).items():
-                    if not name.startswith("_") and name not in _PER_AGENT and isinstance(value, Mapping) and agent in value:
-                        yield f'{name}["{agent}"]', lambda value=value: value[agent]  # type: ignore[misc]
+        for name, read in self.mappings():
+            yield from self._for_agent(name, agent, read, False)
+
+    def _shape(self, agent: Any) -> Shape:
+        return _shape_of(self.env.action_space(agent))
 
     def _shown_to(self) -> int:
         """The seat whom the rendering is for: the one that is to act."""
@@ -120,8 +223,8 @@ class AECOutside(_Seats):
 
     form = "AEC"
 
-    def begin(self, seed: int) -> None:
-        self.env.reset(seed=seed)
+    def begin(self, seed: int | None) -> None:
+        self._returned = self.env.reset(**_seeded(seed))
         self._look()
 
     def _look(self) -> None:
@@ -131,10 +234,18 @@ class AECOutside(_Seats):
         observation, _, terminated, truncated, info = self._last or (None, 0.0, True, True, {})
         if terminated or truncated:
             return None
-        return choose(observation, info, lambda: self._legal(self.env.possible_agents.index(self.env.agent_selection)))
+        agent = self.env.agent_selection
+        return choose(observation, info, lambda: self._legal(self.seat_of(agent)), self._shape(agent))
+
+    def actors(self, action: Any) -> Collection[int]:
+        return (self.seat_of(self.env.agent_selection),)
+
+    def illegal(self, action: Any, seat: int | None, rng: np.random.Generator) -> Any:
+        assert seat is not None
+        return _illegal(action, self._legal(seat), rng)
 
     def act(self, action: Any) -> None:
-        self.env.step(action)
+        self._returned = self.env.step(action)
         self._look()
 
     @property
@@ -143,13 +254,14 @@ class AECOutside(_Seats):
 
     def outputs(self, seat: int | None) -> Iterator[Output]:
         agent = self.agent(seat)
-        yield "agent_selection", lambda: self.env.agent_selection
-        yield f'observe("{agent}")', lambda: self.env.observe(agent)
+        yield Output("agent_selection", lambda: self.env.agent_selection)
+        yield Output("what reset or step returned", lambda returned=self._returned: returned)  # type: ignore[misc]
+        yield Output(f'observe("{agent}")', lambda: self.env.observe(agent))
         for name in _PER_AGENT:
-            yield f'{name}["{agent}"]', lambda name=name: getattr(self.env, name).get(agent, "nothing")  # type: ignore[misc]
+            yield from self._for_agent(name, agent, partial(getattr, self.env, name))
         if self._last is not None and self.env.agent_selection == agent:
             last = dict(zip(_STEP, self._last, strict=True))
-            yield "last()", lambda: last
+            yield Output("last()", lambda: last)
         yield from self._of_agent(seat)
 
 
@@ -158,14 +270,25 @@ class ParallelOutside(_Seats):
 
     form = "parallel"
 
-    def begin(self, seed: int) -> None:
-        observations, infos = self.env.reset(seed=seed)
+    def begin(self, seed: int | None) -> None:
+        observations, infos = self.env.reset(**_seeded(seed))
         self._result: dict[str, Any] = {"observations": observations, "infos": infos}
 
     def choose(self, choose: Choose) -> Any:
         seen, infos = self._result["observations"], self._result["infos"]
-        number = self.env.possible_agents.index
-        return {agent: choose(seen[agent], infos.get(agent, {}), partial(self._legal, number(agent))) for agent in self.env.agents}
+        return {
+            agent: choose(seen[agent], infos.get(agent, {}), partial(self._legal, self.seat_of(agent)), self._shape(agent))
+            for agent in self.env.agents
+        }
+
+    def actors(self, action: Any) -> Collection[int]:
+        return [self.seat_of(agent) for agent in action if agent in self.names]
+
+    def illegal(self, action: Any, seat: int | None, rng: np.random.Generator) -> Any:
+        assert seat is not None
+        agent = self.agent(seat)
+        illegal = _illegal(action.get(agent), self._legal(seat), rng)
+        return None if illegal is None else {**action, agent: illegal}
 
     def act(self, action: Any) -> None:
         names = ("observations", "rewards", "terminations", "truncations", "infos")
@@ -178,7 +301,7 @@ class ParallelOutside(_Seats):
     def outputs(self, seat: int | None) -> Iterator[Output]:
         agent = self.agent(seat)
         for name, value in self._result.items():
-            yield f'{name}["{agent}"]', lambda value=value: value.get(agent, "nothing")  # type: ignore[misc]
+            yield from self._for_agent(name, agent, lambda value=value: value)  # type: ignore[misc]
         yield from self._of_agent(seat)
 
     def _legal(self, seat: int) -> Any:
@@ -194,12 +317,19 @@ class SingleOutside(Outside):
     form = "single"
     _names: tuple[str, ...] = _STEP
 
-    def begin(self, seed: int) -> None:
-        observation, info = self.env.reset(seed=seed)
+    def begin(self, seed: int | None) -> None:
+        observation, info = self.env.reset(**_seeded(seed))
         self._result: dict[str, Any] = {self._names[0]: observation, self._names[-1]: info}
 
     def choose(self, choose: Choose) -> Any:
-        return choose(self._result[self._names[0]], self._result[self._names[-1]], self._legal)
+        return choose(self._result[self._names[0]], self._result.get(self._names[-1]), self._legal, self._shape())
+
+    def illegal(self, action: Any, seat: int | None, rng: np.random.Generator) -> Any:
+        mask = self._legal()
+        return None if mask is None or np.shape(mask) != self._shape() else _illegal(action, mask, rng)
+
+    def _shape(self) -> Shape:
+        return _shape_of(self.env.action_space)
 
     def _legal(self) -> Any:
         masks = self.has("action_masks")
@@ -214,12 +344,15 @@ class SingleOutside(Outside):
 
     def outputs(self, seat: int | None) -> Iterator[Output]:
         for name, value in self._result.items():
-            yield name, lambda value=value: value  # type: ignore[misc]
+            yield Output(name, lambda value=value: value)  # type: ignore[misc]
         for name in ("action_masks", "view"):
             method = self.has(name)
             if callable(method) and (name != "view" or seat is None):
-                yield f"{name}()", method
+                yield Output(f"{name}()", method)
         yield from self._render()
+        yield from self._spaces("action_space", "observation_space")
+        for name, read in self.mappings():
+            yield Output(name, read, False)
 
 
 class VectorOutside(SingleOutside):
@@ -228,10 +361,26 @@ class VectorOutside(SingleOutside):
     form = "vector"
     _names: tuple[str, ...] = ("observations", "rewards", "terminations", "truncations", "infos")
 
-    def begin(self, seed: int) -> None:
+    def begin(self, seed: int | None) -> None:
         super().begin(seed)
         self._ended = np.zeros(self.env.num_envs, dtype=np.bool_)
         self._after = 0
+
+    def illegal(self, action: Any, seat: int | None, rng: np.random.Generator) -> Any:
+        masks = self._legal()
+        if masks is None or np.shape(masks) != self._shape() or self._done().any():
+            return None
+        place = int(rng.integers(self.env.num_envs))
+        illegal = _illegal(action[place], masks[place], rng)
+        return None if illegal is None else np.where(np.arange(len(action)) == place, illegal, action)
+
+    def _shape(self) -> Shape:
+        one = _shape_of(self.env.single_action_space)
+        return None if one is None else (self.env.num_envs, *one)
+
+    def outputs(self, seat: int | None) -> Iterator[Output]:
+        yield from super().outputs(seat)
+        yield from self._spaces("single_action_space", "single_observation_space")
 
     def act(self, action: Any) -> None:
         done = self._done()
@@ -259,14 +408,23 @@ class StableOutside(VectorOutside):
     reset_takes_seed = False
     _names = ("observations", "rewards", "dones", "infos")
 
-    def begin(self, seed: int) -> None:
-        self.env.seed(seed)
+    def begin(self, seed: int | None) -> None:
+        if seed is not None:
+            self.env.seed(seed)
         self._result = {"observations": self.env.reset()}
         self._ended = np.zeros(self.env.num_envs, dtype=np.bool_)
         self._after = 0
 
-    def choose(self, choose: Choose) -> Any:
-        return choose(self._result["observations"], self._result.get("infos"), self._legal)
+    def outputs(self, seat: int | None) -> Iterator[Output]:
+        yield from SingleOutside.outputs(self, seat)
+        yield Output("reset_infos", lambda: getattr(self.env, "reset_infos", None), False)
+
+    def _done(self) -> Any:
+        return np.zeros(self.env.num_envs, dtype=np.bool_)  # who is over has been reset
+
+    def _shape(self) -> Shape:
+        one = _shape_of(self.env.action_space)
+        return None if one is None else (self.env.num_envs, *one)
 
     def _legal(self) -> Any:
         masks = super()._legal()
@@ -291,3 +449,45 @@ def outside(env: Any, insides: Sequence[Inside]) -> Outside:
     if hasattr(env, "action_space") and not hasattr(env, "num_envs"):
         return SingleOutside(env, insides)
     raise TypeError(f"{env!r} is of no form that can be audited: AEC, parallel, Gymnasium's Env or VectorEnv, VecEnv")
+
+
+def _seeded(seed: int | None) -> dict[str, int]:
+    return {} if seed is None else {"seed": seed}
+
+
+def _under(value: Any, agent: Any) -> Any:
+    return value.get(agent, "nothing") if isinstance(value, Mapping) else "nothing"
+
+
+def _under_no(value: Any, agents: Collection[Any]) -> Any:
+    return {key: item for key, item in value.items() if key not in agents} if isinstance(value, Mapping) else value
+
+
+def _parts_of(value: Any) -> Iterator[Space[Any]]:
+    """The spaces in a space or a container, the outer ones first."""
+    if isinstance(value, Space):
+        yield value
+        value = vars(value)
+    items = value.values() if isinstance(value, Mapping) else value if isinstance(value, (list, tuple)) else ()
+    for item in items:
+        if isinstance(item, (Space, Mapping, list, tuple)):
+            yield from _parts_of(item)
+
+
+def _entropy(space: Space[Any]) -> Any:
+    """What the dice of a space were made from; None if it has none, or of a kind of their own."""
+    generator = getattr(space, "_np_random", None)
+    entropy = getattr(getattr(getattr(generator, "bit_generator", None), "seed_seq", None), "entropy", None)
+    return entropy if isinstance(entropy, int) else None
+
+
+def _shape_of(space: Any) -> Shape:
+    """The shape of a mask of the actions; None where these are not numbers from 0 on."""
+    return (int(space.n),) if isinstance(space, Discrete) and space.start == 0 else None
+
+
+def _illegal(action: Any, mask: Any, rng: np.random.Generator) -> int | None:
+    """An action that is not legal, in place of one that is; None if that was none, so that actions do not seem to be those of the mask."""
+    if not isinstance(action, (int, np.integer)) or not 0 <= action < len(mask) or not mask[action] or np.all(mask):
+        return None
+    return int(rng.choice(np.flatnonzero(np.asarray(mask) == 0)))
