@@ -1,8 +1,9 @@
 """Agents by name: `make("greedy")`, `make("name:key=value,key=value")`, `make("policy:PATH")`.
 
-The rule-based players come with the games. Other packages add theirs as entry points of the group `sixnimmt_env.agents`: a function
-(game, argument, seed) -> Agent, `argument` being what follows the colon, whose docstring's first line is the idea in one phrase.
-A plugin is imported when it is asked for by name, so that a broken one troubles nobody else; the names of a game's own players are taken.
+The rule-based players come with the games, the searching ones play any game. Other packages add theirs as entry points of the group
+`sixnimmt_env.agents`: a function (game, argument, seed) -> Agent, `argument` being what follows the colon, whose docstring's first line
+is the idea in one phrase. A plugin is imported when it is asked for by name, so that a broken one troubles nobody else; names that are
+taken stay so.
 """
 
 from __future__ import annotations
@@ -14,14 +15,18 @@ from importlib.metadata import EntryPoint, entry_points
 from .. import games
 from ..core.game import Game
 from .base import Agent, HeuristicAgent
+from .monte_carlo import monte_carlo
 
 Factory = Callable[[Game, str, int], Agent]
 GROUP = "sixnimmt_env.agents"
+SEARCHERS: dict[str, Factory] = {"monte_carlo": monte_carlo}
+"""Players of any game that search; made like those of plugins."""
 
 
 def names(game: str = "sixnimmt") -> dict[str, str]:
     """What `make` knows for `game`: name -> idea, one line each; for a plugin that cannot be loaded, why not."""
     known = {name: heuristic.idea for name, heuristic in games.get(game).heuristics.items()}
+    known |= {name: _described(factory) for name, factory in SEARCHERS.items()}
     for name, entry in _plugins().items():
         known.setdefault(name, _idea(entry))
     return known
@@ -47,13 +52,15 @@ def make(spec: str, game: str | Game = "sixnimmt", seed: int = 0) -> Agent:
         if argument:
             raise ValueError(f"agent {spec!r}: {name!r} takes nothing after the colon")
         return HeuristicAgent(played, name, seed)
+    if name in SEARCHERS:
+        return SEARCHERS[name](played, argument, seed)
     plugins = _plugins()
     if name in plugins:
         agent = _make(plugins[name], played, argument, seed)
         if not getattr(agent, "name", ""):
             agent.name = spec
         return agent
-    known = list(dict.fromkeys([*played.heuristics, *plugins]))
+    known = list(dict.fromkeys([*played.heuristics, *SEARCHERS, *plugins]))
     close = difflib.get_close_matches(name, known, n=1)
     hint = f"did you mean {close[0]!r}? " if close else ""
     raise ValueError(f"agent {spec!r} is unknown: {hint}there are {', '.join(known)}")
@@ -83,7 +90,11 @@ def _idea(entry: EntryPoint) -> str:
         factory = entry.load()
     except Exception as error:
         return f"cannot be loaded from {entry.value}: {_first_line(error)}"
-    return (factory.__doc__ or "").strip().split("\n")[0] or f"no description in {entry.value}"
+    return _described(factory) or f"no description in {entry.value}"
+
+
+def _described(factory: Factory) -> str:
+    return (factory.__doc__ or "").strip().split("\n")[0]
 
 
 def _first_line(error: Exception) -> str:

@@ -1,7 +1,7 @@
 """6 nimmt!: the game for every API, and functions to check a position by hand."""
 
 from ...core.game import Game, Heuristic
-from . import autoplay, engine, features, heuristics, picture, state, story, text, view
+from . import autoplay, engine, features, heuristics, picture, playouts, state, story, text, view
 from .position import TurnResult, play_turn, read_view, table_view
 from .rules import DECKS, MAX_SEATS, IllegalMove, Rules, bull_heads, deck, draft_order, extent, match_over, winners
 
@@ -33,6 +33,8 @@ GAME = Game(
     legal=view.legal,
     encode=features.encode,
     act=heuristics.act,
+    playouts=playouts.playouts,
+    num_stats=playouts.NUM_STATS,
     costs=state.costs,
     board=text.board,
     picture=picture.picture,

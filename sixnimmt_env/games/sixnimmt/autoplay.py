@@ -72,7 +72,7 @@ def play_on(
                 if choice < 0:
                     break
                 forced += 1
-            _one_step(state, own, choice, chairs[game], kinds, seeds, view, notes, log, logged)
+            one_step(state, own, choice, chairs[game], kinds, seeds, view, notes, log, logged)
             choice = -1
         over[game] = state.table.phase == OVER
         costs[game] = state.table.totals[own]
@@ -92,7 +92,7 @@ def _only(mask: Any) -> int:
 
 
 @kernel
-def _one_step(state: Any, own: int, choice: int, chairs: Any, kinds: Any, seeds: Any, view: Any, notes: Any, log: Any, logged: Any) -> None:
+def one_step(state: Any, own: int, choice: int, chairs: Any, kinds: Any, seeds: Any, view: Any, notes: Any, log: Any, logged: Any) -> None:
     """All seats that decide now act; those that pick see nothing of each other's picks, so they may do so one by one."""
     due = 0
     for seat in range(i64(state.table.num_players)):

@@ -56,7 +56,7 @@ def landing(table: Any, card: int) -> tuple[int, int]:
 
 
 @kernel
-def _take(table: Any, seat: int, row: int, card: int) -> None:
+def take(table: Any, seat: int, row: int, card: int) -> None:
     """`seat` takes all of `row`; `card` alone starts it and is not counted (rules 3 and 4)."""
     heads = table.row_heads[row]
     table.penalties[seat] += heads
@@ -70,11 +70,11 @@ def _take(table: Any, seat: int, row: int, card: int) -> None:
 
 
 @kernel
-def _lay(table: Any, seat: int, row: int, at_front: bool, card: int) -> None:
+def lay(table: Any, seat: int, row: int, at_front: bool, card: int) -> None:
     """Add `card` to `row` at its end or front; into a full row it takes the cards that lie there (rules 2 and 3)."""
     length = i64(table.row_len[row])
     if length == table.row_capacity:
-        _take(table, seat, row, card)
+        take(table, seat, row, card)
         return
     if at_front:
         for slot in range(length, 0, -1):
@@ -248,7 +248,7 @@ def place_next(state: Any) -> bool:
         table.actor = seat
         return False
     row = max(end, front)
-    _lay(table, seat, row, end == NOWHERE, card)
+    lay(table, seat, row, end == NOWHERE, card)
     table.landed[seat] = row + 1
     table.placed += 1
     return True
@@ -263,9 +263,9 @@ def place_chosen(state: Any, action: int) -> None:
     at_front = action >= ACTION_FRONT
     row = action - (ACTION_FRONT if at_front else ACTION_ROW)
     if table.phase == ROW:
-        _take(table, seat, row, card)
+        take(table, seat, row, card)
     else:
-        _lay(table, seat, row, at_front, card)
+        lay(table, seat, row, at_front, card)
     table.landed[seat] = row + 1
     table.placed += 1
     table.phase = PLACE

@@ -51,7 +51,7 @@ SNAKE = """lap = i64(table.drafted) // i64(table.num_players)
 CHEAPEST = """for other in range(i64(table.num_rows)):
             if table.row_heads[other] < table.row_heads[row]:
                 row = other
-        _take(table, seat, row, card)"""
+        take(table, seat, row, card)"""
 
 MUTANTS = [
     # Where a card goes
@@ -66,16 +66,16 @@ MUTANTS = [
     engine("the end before a nearer front", ("elif front_gap < end_gap:", "elif end == NOWHERE:")),
     engine(
         "front and end swapped when a side is chosen",
-        ("_lay(table, seat, row, at_front, card)", "_lay(table, seat, row, not at_front, card)"),
+        ("lay(table, seat, row, at_front, card)", "lay(table, seat, row, not at_front, card)"),
     ),
     engine(
         "front and end swapped when there is no choice",
-        ("_lay(table, seat, row, end == NOWHERE, card)", "_lay(table, seat, row, end != NOWHERE, card)"),
+        ("lay(table, seat, row, end == NOWHERE, card)", "lay(table, seat, row, end != NOWHERE, card)"),
     ),
     engine("fronts in the usual game", ("        if table.professional:\n", "        if table.num_rows > 0:\n")),
     # Taking rows
     engine("the sixth card counts", ("heads = table.row_heads[row]\n", "heads = table.row_heads[row] + HEADS[card]\n")),
-    engine("the cheapest row is forced", ("_take(table, seat, row, card)\n    else:", CHEAPEST + "\n    else:"), usual=True),
+    engine("the cheapest row is forced", ("take(table, seat, row, card)\n    else:", CHEAPEST + "\n    else:"), usual=True),
     engine("a row holds one card less", ("if length == table.row_capacity:", "if length + 1 == table.row_capacity:")),
     rules(
         "a row holds six cards", ("MAX_CAPACITY: Final = 5", "MAX_CAPACITY: Final = 6"), ("row_capacity: int = 5", "row_capacity: int = 6")

@@ -1,0 +1,98 @@
+"""Flat Monte Carlo: the action that costs least on average over playouts of imagined deals."""
+
+from __future__ import annotations
+
+import time
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..core.game import Game, Views
+from .base import Agent
+from .options import Option, read
+
+_CHUNK: Final = 256  # views played out side by side; their statistics take a few megabytes
+_SLICE: Final = 16  # playouts an action between two looks at the clock
+
+OPTIONS: Final = (
+    Option("rollouts", int, 100, "playouts for each legal action", 1, 10_000_000),
+    Option("seconds", float, None, "think as long for each decision instead", 1e-4, 3600.0),
+    Option("policy", str, "random", "who plays everybody in the playouts: random, much the quickest, or another rule-based player"),
+)
+
+
+class MonteCarloAgent(Agent):
+    """Tries every legal action in the same imagined deals and takes the one that costs least on average, the first of equals.
+
+    An imagined deal gives the others cards that they may hold; from the decision on, a rule-based player decides for everybody to the end
+    of the round. So rows, sides and draft picks are searched like cards. What the others have played so far tells it nothing about
+    what they hold, and in its playouts nobody reacts to what it does.
+
+    Args:
+        game: what it plays.
+        name: the spec it was made from.
+        seed: its dice. Equal seeds and views give equal actions, in whatever batch, unless `seconds` is given.
+        rollouts: playouts for each legal action.
+        seconds: think as long for each decision instead.
+        policy: who plays everybody in the playouts.
+
+    Raises:
+        ValueError: a `policy` that is no rule-based player of the game.
+    """
+
+    def __init__(
+        self,
+        game: Game,
+        name: str = "monte_carlo",
+        seed: int = 0,
+        rollouts: int = 100,
+        seconds: float | None = None,
+        policy: str = "random",
+    ) -> None:
+        if policy not in game.heuristics:
+            raise ValueError(f"policy={policy!r} is unknown: choose one of {', '.join(game.heuristics)}")
+        self.rollouts, self.seconds, self.policy = rollouts, seconds, policy
+        super().__init__(game, name, seed)
+
+    def statistics(self, views: Views) -> NDArray[np.float64]:
+        """(k, num_actions, n) sums over the playouts of every legal action, see `core.game.Game.playouts`."""
+        stats = np.zeros((len(views), self.game.num_actions, self.game.num_stats))
+        if self.seconds is None:
+            self._play(views, 0, self.rollouts, stats)
+            return stats
+        for k in range(len(views)):
+            end, done = time.perf_counter() + self.seconds, 0
+            while done == 0 or time.perf_counter() < end:
+                self._play(views[k : k + 1], done, _SLICE, stats[k : k + 1])
+                done += _SLICE
+        return stats
+
+    def _play(self, views: Views, first: int, count: int, stats: NDArray[np.float64]) -> None:
+        self.game.playouts(views, first, count, self.game.heuristics[self.policy].kind, np.uint64(self.seed), stats)
+
+    def _act(self, views: Views) -> NDArray[np.int64]:
+        actions = np.empty(len(views), dtype=np.int64)
+        for start in range(0, len(views), _CHUNK):
+            part = slice(start, start + _CHUNK)
+            actions[part] = self._decide(views[part])
+        return actions
+
+    def _decide(self, views: Views) -> NDArray[np.int64]:
+        masks = np.empty((len(views), self.game.num_actions), dtype=np.int8)
+        self.game.legal(views, masks)
+        choices = masks.sum(axis=1)
+        actions = np.where(choices == 0, self.game.wait, masks.argmax(axis=1)).astype(np.int64)
+        open_ = choices > 1
+        if open_.any():
+            stats = self.statistics(np.ascontiguousarray(views[open_]))
+            with np.errstate(invalid="ignore", divide="ignore"):
+                means = stats[:, :, 1] / stats[:, :, 0]
+            actions[open_] = np.where(masks[open_] == 1, means, np.inf).argmin(axis=1)
+        return actions
+
+
+def monte_carlo(game: Game, argument: str, seed: int) -> Agent:
+    """flat Monte Carlo: every legal action in the same imagined deals, played out at random (rollouts=100, seconds=, policy=random)"""
+    name = f"monte_carlo:{argument}" if argument else "monte_carlo"
+    return MonteCarloAgent(game, name, seed, **read("monte_carlo", argument, OPTIONS))
