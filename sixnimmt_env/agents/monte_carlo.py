@@ -57,7 +57,7 @@ class MonteCarloAgent(Agent):
 
     def statistics(self, views: Views) -> NDArray[np.float64]:
         """(k, num_actions, n) sums over the playouts of every legal action, see `core.game.Game.playouts`."""
-        stats = np.zeros((len(views), self.game.num_actions, self.game.num_stats))
+        stats = np.zeros((len(views), self.game.num_actions, len(self.game.stats)))
         if self.seconds is None:
             self._play(views, 0, self.rollouts, stats)
             return stats

@@ -137,9 +137,9 @@ class Game:
         encode: (views, vectors). Write observations to (k, layout.size or compact_size) float32.
         act: (views, kind, seed, actions). Write the decisions of a heuristic to (k,) int64.
         playouts: (views, first, count, kind, seed, stats). Play every legal action of each view out to the end of the round, `count`
-            times in equal deals, a heuristic deciding for everybody from then on, and add to `stats`, (k, num_actions, num_stats)
-            float64: how often, the costs, their squares, and what else a game counts.
-        num_stats: numbers that playouts add up for an action.
+            times in equal deals, a heuristic deciding for everybody from then on, and add to `stats`, (k, num_actions, len(self.stats))
+            float64: how often, the seat's costs, their squares, and how often each of what else `stats` names has happened.
+        stats: names of what playouts add up for an action, "playouts", "cost" and "squares" first.
         play_on: the same as asking rule-based players view by view until the outside seat of each game decides, in one call; see
             `games/sixnimmt/autoplay.py`. None: they are asked.
         show_all: (states, game, views, masks, vectors) -> bits. `reveal`, `legal` and `encode` for all seats of one game in one call; who
@@ -183,7 +183,7 @@ class Game:
     encode: Callable[..., None]
     act: Callable[..., None]
     playouts: Callable[..., None]
-    num_stats: int
+    stats: tuple[str, ...]
     costs: Callable[[States], NDArray[Any]]
     board: Callable[..., str]
     picture: Callable[[Any], NDArray[np.uint8]]

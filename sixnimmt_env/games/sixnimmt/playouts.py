@@ -27,7 +27,8 @@ from .view import VIEW, fingerprint, imagine, unseen, write_legal
 
 # What is added up for each action: playouts, bull heads and their squares, how often the card took a row, and which row it went to.
 COUNT, HEADS_SUM, SQUARES, TOOK, TO_ROW = range(5)
-NUM_STATS: Final = TO_ROW + MAX_ROWS
+STATS: Final = ("playouts", "cost", "squares", "takes a row", *(f"row {row}" for row in range(MAX_ROWS)))
+NUM_STATS: Final = len(STATS)
 
 BOARD: Final = np.dtype(
     [
