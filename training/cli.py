@@ -37,6 +37,7 @@ first steps:
   sixnimmt evaluate greedy --against random            a rule-based player
   sixnimmt watch runs/quickstart greedy random greedy  see them play
   sixnimmt replay game.jsonl --explain                 a saved match in words
+  sixnimmt analyze --hand 3,17 --rows 5 22 60 80       what each card is worth
   sixnimmt agents                                      what can be an AGENT
 """
 
@@ -113,6 +114,8 @@ def _parser() -> argparse.ArgumentParser:
 
     _add_evaluate_options(command("evaluate", _evaluate, "measure an agent against others", _EVALUATE))
 
+    _add_analyze_options(command("analyze", _analyze, "what each card of a position is worth", _ANALYZE))
+
     bench = command("bench", _bench, "measure speed beside in-repo baselines", _BENCH)
     bench.add_argument("names", nargs="*", metavar="NAME", help="benchmarks to run (default: all)")
     bench.add_argument("--list", action="store_true", help="list the benchmarks, one line each, and stop")
@@ -149,6 +152,26 @@ def _add_evaluate_options(evaluate: argparse.ArgumentParser) -> None:
     evaluate.add_argument("--json", type=Path, metavar="FILE", help="write the results as JSON")
 
 
+def _add_analyze_options(analyze: argparse.ArgumentParser) -> None:
+    analyze.add_argument(
+        "position", nargs="?", type=Path, metavar="POSITION.json", help="a position, or a recorded match (FILE.jsonl, with --event)"
+    )
+    analyze.add_argument("--hand", metavar="CARDS", help="own cards, as in 3,17,40")
+    analyze.add_argument("--rows", nargs="+", metavar="CARDS", help="a row each, front to end: --rows 5 20,22 60 80,81,82")
+    analyze.add_argument("--agent", default="monte_carlo:rollouts=1000", metavar="AGENT", help="who thinks about it (default: %(default)s)")
+    analyze.add_argument("--players", type=int, default=4, metavar="N", help="players at the table (default: %(default)s)")
+    analyze.add_argument("--seat", type=int, default=0, metavar="SEAT", help="own seat, from 0 (default: %(default)s)")
+    analyze.add_argument("--seen", default="", metavar="CARDS", help="cards that have lain open this round and do so no more")
+    analyze.add_argument("--revealed", metavar="SEAT:CARD,...", help="the cards of this turn, when a row or a side is to be chosen")
+    analyze.add_argument("--deck", choices=("standard", "tactical"), default="standard", help="deck (default: %(default)s)")
+    analyze.add_argument("--professional", action=argparse.BooleanOptionalAction, default=False, help="cards join either side of a row")
+    analyze.add_argument("--hand-size", type=int, default=10, metavar="N", help="cards dealt to each (default: %(default)s)")
+    analyze.add_argument("--event", type=int, metavar="N", help="of a recorded match: the moment just before event N")
+    analyze.add_argument("--seed", type=int, default=0, metavar="S", help="of the dice (default: %(default)s)")
+    analyze.add_argument("--plot", type=Path, metavar="FILE.png", help="draw it as well")
+    analyze.add_argument("--json", type=Path, metavar="FILE", help="write the results as JSON")
+
+
 def _add_watch_options(watch: argparse.ArgumentParser) -> None:
     watch.add_argument("agents", nargs="+", metavar="AGENT", help="one for all seats, or one a seat")
     watch.add_argument("--players", type=int, metavar="N", help="players at the table (default: one an AGENT; for one AGENT 4)")
@@ -182,6 +205,11 @@ hands. With --save the same moments are kept as an animated picture of the table
 _REPLAY = """\
 Tell the match in a trace, one line an event, under its number. The file is verified first: the match is played again, and every line must
 be what the rules lead to. A damaged or foreign file is refused with its line.
+"""
+_ANALYZE = """\
+Tell for each card (or row, or side) of a position what it costs on average to the end of the round, how often it takes a row at once, and
+which row it goes to. The position is given by --hand and --rows, as JSON (the arguments of games.sixnimmt.table_view), or as a moment of a
+recorded match. Everything else that is not in the position is dealt at random.
 """
 _BENCH = """\
 Measure how fast things are, each beside a baseline in the same run. Quote the ratios: absolute figures depend on the machine and on what
@@ -355,6 +383,58 @@ def _rules_for(agent: agents.Agent, options: argparse.Namespace) -> sixnimmt.Rul
         return dataclasses.replace(trained, rounds=1, target=None, exceed_target=False, **changes)
     except ValueError as error:
         raise ValueError(str(error).replace("num_players=", "--players ")) from None
+
+
+def _analyze(options: argparse.Namespace) -> int:
+    from sixnimmt_env.core.files import write_atomically
+
+    from . import analyze
+    from .console import SteadyConsole
+
+    with _asked():
+        for path in (options.plot, options.json):
+            if path:
+                _check_writable(path)
+        view = _position(options)
+        agent = agent_of(options.agent, seed=options.seed)
+        prospects = agents.analyze(agent, view)
+    console = SteadyConsole()
+    console.print(sixnimmt.GAME.board(view), highlight=False, markup=False, soft_wrap=True)
+    analyze.show(prospects, console)
+    if options.plot:
+        analyze.plot(options.plot, f"{agent.name} on {sixnimmt.GAME.board(view).splitlines()[0]}", prospects)
+    if options.json:
+        write_atomically(options.json, json.dumps(analyze.as_json(agent.name, prospects), indent=2) + "\n")
+    return DONE
+
+
+def _position(options: argparse.Namespace) -> Any:
+    """The view that is asked about; `ValueError` unless exactly one is given."""
+    from . import analyze
+
+    if (options.position is None) == (options.hand is None and options.rows is None):
+        raise ValueError("give a position: POSITION.json, or --hand 3,17,40 --rows 5 20,22 60 80,81,82 (not both)")
+    if options.position is None:
+        if options.hand is None or options.rows is None:
+            raise ValueError("a position needs both --hand and --rows: --hand 3,17,40 --rows 5 20,22 60 80,81,82")
+        position = {
+            "hand": analyze.cards(options.hand),
+            "rows": [analyze.cards(row) for row in options.rows],
+            "num_players": options.players,
+            "seat": options.seat,
+            "seen": analyze.cards(options.seen),
+            "professional": options.professional,
+            "deck": options.deck,
+            "hand_size": options.hand_size,
+        }
+        if options.revealed is not None:
+            position["revealed"] = analyze.revealed(options.revealed)
+        return analyze.laid_out(position, "this position")
+    if options.position.suffix == ".jsonl":
+        if options.event is None:
+            raise ValueError(f"--event N is needed: which moment of {options.position}; `sixnimmt replay {options.position}` lists them")
+        return analyze.from_trace(options.position, options.event, options.seat)
+    return analyze.from_json(options.position)
 
 
 def _bench(options: argparse.Namespace) -> int:

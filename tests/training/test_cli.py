@@ -30,6 +30,7 @@ HELP: dict[str, list[str]] = {
         "train",
         "evaluate",
         "bench",
+        "analyze",
         "watch",
         "replay",
         "agents",
@@ -41,6 +42,20 @@ HELP: dict[str, list[str]] = {
     "train": ["CONFIG.yaml", "--set KEY.PATH=VALUE", "--out DIR", "--print-config", "Ctrl-C"],
     "evaluate": ["AGENT", "--against AGENT", "--players N", "--deck", "--professional", "--rounds N", "--seed S", "--json FILE", "20000"],
     "bench": ["--list", "NAME", "--json FILE"],
+    "analyze": [
+        *(
+            "POSITION.json",
+            "--hand CARDS",
+            "--rows CARDS",
+            "--agent AGENT",
+            "--players N",
+            "--seat SEAT",
+            "--seen CARDS",
+            "--deck",
+            "--seed S",
+        ),
+        *("--revealed SEAT:CARD", "--professional", "--hand-size N", "--event N", "--plot FILE.png", "--json FILE", "FILE.jsonl"),
+    ],
     "watch": [
         *("AGENT", "--players N", "--deck", "--professional", "--rounds N", "--target HEADS", "--seed S", "--speed X", "--hidden SEAT"),
         *("--save FILE", "--trace FILE", "--quiet", "one a seat", "FILE.webp"),
