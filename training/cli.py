@@ -116,6 +116,8 @@ def _parser() -> argparse.ArgumentParser:
 
     _add_analyze_options(command("analyze", _analyze, "what each card of a position is worth", _ANALYZE))
 
+    _add_exploit_options(command("exploit", _exploit, "train against an agent to find its weakness", _EXPLOIT))
+
     bench = command("bench", _bench, "measure speed beside in-repo baselines", _BENCH)
     bench.add_argument("names", nargs="*", metavar="NAME", help="benchmarks to run (default: all)")
     bench.add_argument("--list", action="store_true", help="list the benchmarks, one line each, and stop")
@@ -172,6 +174,23 @@ def _add_analyze_options(analyze: argparse.ArgumentParser) -> None:
     analyze.add_argument("--json", type=Path, metavar="FILE", help="write the results as JSON")
 
 
+def _add_exploit_options(exploit: argparse.ArgumentParser) -> None:
+    exploit.add_argument("agent", metavar="AGENT", help="a name of `sixnimmt agents`, a run folder or a policy file")
+    exploit.add_argument("--minutes", type=float, default=5.0, metavar="M", help="of training (default: %(default)s)")
+    exploit.add_argument("--players", type=int, metavar="N", help="players at the table (default: as trained, else 4)")
+    exploit.add_argument("--deck", choices=sixnimmt.DECKS, help="deck (default: as trained, else standard)")
+    exploit.add_argument(
+        "--professional", action=argparse.BooleanOptionalAction, help="cards join either side of a row (default: as trained)"
+    )
+    exploit.add_argument("--rounds", type=int, default=20_000, metavar="N", help="to measure the gain with (default: %(default)s)")
+    exploit.add_argument("--games", type=int, default=1024, metavar="N", help="games side by side (default: %(default)s)")
+    exploit.add_argument("--seed", type=int, default=0, metavar="S", help="of the training, deals and dice (default: %(default)s)")
+    exploit.add_argument("--out", type=Path, metavar="DIR", help="run folder, new or empty (default: runs/exploit, or runs/exploit-2, ...)")
+    exploit.add_argument("--exact", action="store_true", help="instead, the exact loss in small games (needs OpenSpiel)")
+    exploit.add_argument("--small", metavar="GAME", help="with --exact: this game, as in players=2,hand_size=2,num_rows=1,deck_size=8")
+    exploit.add_argument("--json", type=Path, metavar="FILE", help="write the results as JSON")
+
+
 def _add_watch_options(watch: argparse.ArgumentParser) -> None:
     watch.add_argument("agents", nargs="+", metavar="AGENT", help="one for all seats, or one a seat")
     watch.add_argument("--players", type=int, metavar="N", help="players at the table (default: one an AGENT; for one AGENT 4)")
@@ -210,6 +229,10 @@ _ANALYZE = """\
 Tell for each card (or row, or side) of a position what it costs on average to the end of the round, how often it takes a row at once, and
 which row it goes to. The position is given by --hand and --rows, as JSON (the arguments of games.sixnimmt.table_view), or as a moment of a
 recorded match. Everything else that is not in the position is dealt at random.
+"""
+_EXPLOIT = """\
+Train a policy against AGENT, which plays all other seats, and tell how many bull heads it saves in one of their seats: the weakness that
+was found, a lower bound of what there is. With --exact, solve small games of two players and tell what AGENT loses to a perfect opponent there.
 """
 _BENCH = """\
 Measure how fast things are, each beside a baseline in the same run. Quote the ratios: absolute figures depend on the machine and on what
@@ -406,6 +429,75 @@ def _analyze(options: argparse.Namespace) -> int:
     if options.json:
         write_atomically(options.json, json.dumps(analyze.as_json(agent.name, prospects), indent=2) + "\n")
     return DONE
+
+
+def _exploit(options: argparse.Namespace) -> int:
+    from sixnimmt_env.core.files import write_atomically
+
+    from . import config as configuration
+    from . import exploit
+    from .console import SteadyConsole
+
+    console = SteadyConsole()
+    with _asked():
+        if options.json:
+            _check_writable(options.json)
+        agent = agent_of(options.agent, seed=options.seed + 2)
+    if options.exact:
+        with _asked():
+            distances = _distances(options, console)
+        if options.json:
+            write_atomically(options.json, json.dumps(exploit.as_json(None, distances), indent=2) + "\n")
+        return DONE
+    from .callbacks import DivergedError
+    from .train import free_folder
+
+    with _asked():
+        for name, value, least, most in (("minutes", options.minutes, 0.01, 10_000), ("rounds", options.rounds, 1, _MOST_ROUNDS)):
+            if not least <= value <= most:
+                raise ValueError(f"--{name} {value:g} must be from {least:g} to {most:,}")
+        if not 1 <= options.games <= 1_000_000:
+            raise ValueError(f"--games {options.games} must be from 1 to 1,000,000")
+        config = configuration.Config(
+            name="exploit",
+            seed=options.seed,
+            rules=dataclasses.asdict(_rules_for(agent, options)),
+            opponents={options.agent: 1.0},
+            training=configuration.Training(
+                frames=10**12, max_minutes=options.minutes, games=options.games, minibatch=min(4096, 24 * options.games)
+            ),
+            evaluation=configuration.Evaluation(against=(options.agent,), rounds=options.rounds, seed=options.seed + 1000),
+        )
+    try:
+        gain, interrupted = exploit.exploit(agent, options.agent, config, options.out or free_folder("exploit"), console)
+    except (configuration.ConfigError, DivergedError) as error:
+        raise Refusal(str(error)) from None
+    low, high = gain.interval
+    for line in (
+        f"{gain.agent} among its equals   {gain.own:.2f} ± {gain.own_se:.2f} heads a match",
+        f"the trained policy instead   {gain.response:.2f} ± {gain.response_se:.2f}",
+        f"gain on equal deals   {gain.gain:.2f} ± {gain.se:.2f}, 95 % interval {low:.2f} to {high:.2f}",
+        gain.verdict,
+    ):
+        console.print(line, highlight=False, markup=False, soft_wrap=True)
+    if options.json:
+        write_atomically(options.json, json.dumps(exploit.as_json(gain, []), indent=2) + "\n")
+    return INTERRUPTED if interrupted else DONE
+
+
+def _distances(options: argparse.Namespace, console: Any) -> list[Any]:
+    """The exact losses in small games, said as they come."""
+    from . import exploit
+
+    found = []
+    for game in [options.small] if options.small else exploit.SMALL_GAMES:
+        try:
+            each = exploit.distance(options.agent, game)
+        except ImportError as error:
+            raise ValueError(f"--exact: {error}") from None
+        console.print(f"{game}: equilibrium {each.value:.4f}, {options.agent} loses up to {each.loss:.4f}", highlight=False, soft_wrap=True)
+        found.append(each)
+    return found
 
 
 def _position(options: argparse.Namespace) -> Any:

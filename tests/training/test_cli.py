@@ -31,6 +31,7 @@ HELP: dict[str, list[str]] = {
         "evaluate",
         "bench",
         "analyze",
+        "exploit",
         "watch",
         "replay",
         "agents",
@@ -55,6 +56,10 @@ HELP: dict[str, list[str]] = {
             "--seed S",
         ),
         *("--revealed SEAT:CARD", "--professional", "--hand-size N", "--event N", "--plot FILE.png", "--json FILE", "FILE.jsonl"),
+    ],
+    "exploit": [
+        *("AGENT", "--minutes M", "--players N", "--deck", "--professional", "--rounds N", "--games N", "--seed S", "--out DIR"),
+        *("--exact", "--small GAME", "--json FILE"),
     ],
     "watch": [
         *("AGENT", "--players N", "--deck", "--professional", "--rounds N", "--target HEADS", "--seed S", "--speed X", "--hidden SEAT"),
