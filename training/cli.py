@@ -35,6 +35,7 @@ first steps:
   sixnimmt train configs/quickstart.yaml               learn for some minutes
   sixnimmt evaluate runs/quickstart --against greedy   how good is it?
   sixnimmt evaluate greedy --against random            a rule-based player
+  sixnimmt tournament random greedy highest closest    all with all
   sixnimmt watch runs/quickstart greedy random greedy  see them play
   sixnimmt replay game.jsonl --explain                 a saved match in words
   sixnimmt analyze --hand 3,17 --rows 5 22 60 80       what each card is worth
@@ -118,6 +119,8 @@ def _parser() -> argparse.ArgumentParser:
 
     _add_exploit_options(command("exploit", _exploit, "train against an agent to find its weakness", _EXPLOIT))
 
+    _add_tournament_options(command("tournament", _tournament, "let agents play each other: ratings, report", _TOURNAMENT))
+
     bench = command("bench", _bench, "measure speed beside in-repo baselines", _BENCH)
     bench.add_argument("names", nargs="*", metavar="NAME", help="benchmarks to run (default: all)")
     bench.add_argument("--list", action="store_true", help="list the benchmarks, one line each, and stop")
@@ -191,6 +194,33 @@ def _add_exploit_options(exploit: argparse.ArgumentParser) -> None:
     exploit.add_argument("--json", type=Path, metavar="FILE", help="write the results as JSON")
 
 
+def _add_tournament_options(tournament: argparse.ArgumentParser) -> None:
+    tournament.add_argument("agents", nargs="*", metavar="AGENT", help="two or more, each AGENT or NAME=AGENT; or one CONFIG.yaml")
+    tournament.add_argument(
+        "--format", help="head_to_head, one_vs_field, round_robin, gauntlet or cross_play (default: head_to_head for two, else round_robin)"
+    )
+    tournament.add_argument("--players", type=int, metavar="N", help="players at the table (default: 4)")
+    tournament.add_argument("--deck", choices=sixnimmt.DECKS, help="deck (default: standard)")
+    tournament.add_argument("--professional", action=argparse.BooleanOptionalAction, help="cards join either side of a row")
+    tournament.add_argument("--target", type=int, metavar="HEADS", help="whole matches: until a total has reached this many bull heads")
+    tournament.add_argument("--deals", type=int, metavar="N", help="deals, each played with every line-up and seating (default: 1000)")
+    tournament.add_argument("--seats", metavar="K[,K...]", help="of head_to_head: seats of the first agent (default: half of them)")
+    tournament.add_argument("--seating", choices=("rotate", "all"), help="move line-ups round the table, or seat them in all ways")
+    tournament.add_argument("--seed", type=int, metavar="S", help="of the deals and dice (default: 0)")
+    tournament.add_argument(
+        "--until-significant", action="store_true", default=None, help="stop when every comparison is decided, by a sequential rule"
+    )
+    tournament.add_argument("--workers", type=int, metavar="N", help="processes (default: 1); the results are the same for any number")
+    tournament.add_argument(
+        "--set", action="append", default=[], metavar="KEY.PATH=VALUE", dest="overrides", help="set one key of the file; repeatable"
+    )
+    tournament.add_argument("--out", type=Path, metavar="DIR", help="keeps what is played; run again, it goes on (default: runs/NAME)")
+    tournament.add_argument("--resume", type=Path, metavar="DIR", help="go on with the tournament that DIR keeps")
+    tournament.add_argument("--report", type=Path, metavar="DIR", help="where the report goes (default: the folder of --out)")
+    tournament.add_argument("--json", type=Path, metavar="FILE", help="write the results as JSON")
+    tournament.add_argument("--print-config", action="store_true", help="print the complete configuration and stop")
+
+
 def _add_watch_options(watch: argparse.ArgumentParser) -> None:
     watch.add_argument("agents", nargs="+", metavar="AGENT", help="one for all seats, or one a seat")
     watch.add_argument("--players", type=int, metavar="N", help="players at the table (default: one an AGENT; for one AGENT 4)")
@@ -216,6 +246,11 @@ Ctrl-C stops in good order: the policy so far is saved, and the exit status is 1
 _EVALUATE = """\
 One seat plays AGENT, all others play the opponent. Every deal is played once from every seat, and the standard error is that of
 independent deals. Fewer bull heads are better; `random` against `random` shows what luck alone gives.
+"""
+_TOURNAMENT = """\
+Let agents play each other on equal deals: every deal is played with every line-up in every seat. Means, shares of wins, ranks and ratings
+come with 95 % intervals, agents are compared on the same deals, and what the rounds do not tell is said, with the number that would. What
+is played is kept: after Ctrl-C the same command goes on. configs/arena/quick.yaml explains what a file may hold.
 """
 _WATCH = """\
 Play a match and follow it: on a terminal the board is drawn in place, card by card; elsewhere every event is one line. Spectators see all
@@ -287,6 +322,64 @@ def _evaluate(options: argparse.Namespace) -> int:
     if options.json:
         write_atomically(options.json, json.dumps(as_json(agent.name, options.seed, results), indent=2) + "\n")
     return DONE
+
+
+def _tournament(options: argparse.Namespace) -> int:
+    from sixnimmt_env.arena import WorkerDied
+
+    from . import tournament
+    from .config import dump
+    from .console import SteadyConsole
+
+    with _asked():
+        config = _tournament_config(options)
+        if options.print_config:
+            print(dump(config), end="")
+            return DONE
+        if options.json:
+            _check_writable(options.json)
+        if options.report and options.report.exists() and not options.report.is_dir():
+            raise OSError(errno.ENOTDIR, "is no folder; name another for the report", str(options.report))
+        plan = tournament.plan_of(config)
+        folder = options.resume or options.out or tournament.folder_of(config, plan, named=len(options.agents) == 1)
+        tournament.prepare(config, plan, folder)
+    try:
+        stopped = tournament.run(config, plan, folder, SteadyConsole(), options.report, options.json)
+    except WorkerDied as error:
+        raise Refusal(f"{error}; to go on with fewer: sixnimmt tournament --resume {folder} --workers 1") from error
+    return INTERRUPTED if stopped == "interrupted" else DONE
+
+
+def _tournament_config(options: argparse.Namespace) -> Any:
+    """The tournament of a file, of a folder that is gone on with, or of the agents named; with what the options say."""
+    from . import tournament, tournament_config
+
+    if bool(options.resume) == bool(options.agents):
+        raise ValueError("name agents or a CONFIG.yaml, or a folder with --resume" + (", not both" if options.resume else ""))
+    if options.resume and options.out:
+        raise ValueError("--resume goes on in its folder: leave --out away")
+    files = [agent for agent in options.agents if Path(agent).suffix in (".yaml", ".yml")]
+    if files and len(options.agents) > 1:
+        raise ValueError(f"{files[0]} is a file: name it alone, or agents only")
+    if options.target is not None:
+        options.overrides = [*options.overrides, "rules.rounds=null"]
+    seats = None if options.seats is None else [int(k) if k.strip().isdigit() else k for k in options.seats.split(",")]
+    given = {
+        "--format": ("schedule.format", options.format),
+        "--players": ("rules.num_players", options.players),
+        "--deck": ("rules.deck", options.deck),
+        "--professional": ("rules.professional", options.professional),
+        "--target": ("rules.target", options.target),
+        "--deals": ("play.deals", options.deals),
+        "--seats": ("schedule.seats", seats),
+        "--seating": ("schedule.seating", options.seating),
+        "--seed": ("seed", options.seed),
+        "--until-significant": ("play.until_significant", options.until_significant),
+        "--workers": ("play.workers", options.workers),
+    }
+    overrides = [*((text, "") for text in options.overrides), *tournament_config.flags(given)]
+    source = options.resume / tournament.CONFIG if options.resume else files[0] if files else options.agents
+    return tournament_config.read(source, overrides, agent_of)
 
 
 def _watch(options: argparse.Namespace) -> int:
@@ -400,7 +493,7 @@ def _rules_for(agent: agents.Agent, options: argparse.Namespace) -> sixnimmt.Rul
     changes = {key: value for key, value in asked.items() if value not in (None, getattr(trained, key))}
     if changes.keys() & {"num_players", "deck"}:
         changes["deck_size"] = None  # that of the training may not fit
-    if (options.deck or trained.deck) == "logic" and policy is not None and not policy.network.shape.draft:
+    if (options.deck or trained.deck) == "logic" and (network := getattr(policy, "network", None)) is not None and not network.shape.draft:
         raise ValueError(f"{agent.name} was trained with the {trained.deck} deck and has not learned to draft: --deck logic is not for it")
     try:
         return dataclasses.replace(trained, rounds=1, target=None, exceed_target=False, **changes)

@@ -20,7 +20,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Final, TypeAlias, get_args, get_type_hints
+from typing import Annotated, Any, Final, TypeAlias, TypeVar, get_args, get_type_hints
 
 from pydantic import (
     BaseModel,
@@ -58,13 +58,13 @@ Share: TypeAlias = Annotated[float, real(0, 1)]
 Positive: TypeAlias = Annotated[float, real(0, 1e6, above=True)]
 
 
-class _Section(BaseModel):
+class Section(BaseModel):
     """The text below a field describes it, here and in saved files."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, arbitrary_types_allowed=True, use_attribute_docstrings=True)
 
 
-class Schedule(_Section):
+class Schedule(Section):
     """A value that moves in a straight line from `start` to `end` while the training runs."""
 
     start: Annotated[float, real(0, 10)] = 0.0
@@ -105,7 +105,7 @@ class Entropy(Schedule):
     """Value at the end; equal to start for a constant."""
 
 
-class Training(_Section):
+class Training(Section):
     """How the policy learns (PPO)."""
 
     frames: Annotated[int, whole(1, 10**15)] = 12_000_000
@@ -155,7 +155,7 @@ class Training(_Section):
         return self
 
 
-class Network(_Section):
+class Network(Section):
     """The policy network."""
 
     hidden: Annotated[int, whole(1, 1024)] = 64
@@ -164,7 +164,7 @@ class Network(_Section):
     """Hidden layers."""
 
 
-class Evaluation(_Section):
+class Evaluation(Section):
     """What is measured when the training is done."""
 
     against: Annotated[tuple[str, ...], BeforeValidator(agents)] = ("random", "greedy")
@@ -175,7 +175,7 @@ class Evaluation(_Section):
     """Fixes the deals of the evaluation."""
 
 
-class Output(_Section):
+class Output(Section):
     """What is written while the training runs."""
 
     checkpoint_minutes: Positive = 2.0
@@ -186,7 +186,25 @@ class Output(_Section):
     """Write TensorBoard events beside metrics.csv."""
 
 
-class Config(_Section):
+class Root(Section):
+    """A whole configuration, which knows where it was read from."""
+
+    _tree: Tree = PrivateAttr(default_factory=Tree)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, type(self)) and dict(self) == dict(other)  # wherever they were read from
+
+    def fault(self, path: KeyPath, problem: str) -> ConfigError:
+        """An error about the value at `path`, such as ("opponents", "greedy"), with the place where it was written."""
+        where, words = self._tree.placed(Fault(path, problem, "key"))
+        return ConfigError(f"{where}: {words}" if str(where) else words)
+
+    def agents_named(self) -> Iterator[tuple[KeyPath, str]]:
+        """Every agent that is named in it, with its place."""
+        return iter(())
+
+
+class Config(Root):
     """A complete experiment. Unlike the other fields, `rules` is the game's own frozen dataclass."""
 
     name: Annotated[
@@ -213,8 +231,6 @@ class Config(_Section):
     output: Output = Output()
     """What is written while the training runs."""
 
-    _tree: Tree = PrivateAttr(default_factory=Tree)  # where it was read from
-
     @field_validator("game", mode="before")
     @classmethod
     def _known_game(cls, value: object) -> object:
@@ -226,15 +242,12 @@ class Config(_Section):
     @classmethod
     def _known_rules(cls, value: object, info: ValidationInfo) -> object:
         # Without a valid game, which is reported by itself, nothing can be said about its rules.
-        return _build_rules(rules_class(info.data["game"]), value) if "game" in info.data else None
+        return build_rules(rules_class(info.data["game"]), value, cls) if "game" in info.data else None
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Config) and dict(self) == dict(other)  # wherever they were read from
-
-    def fault(self, path: KeyPath, problem: str) -> ConfigError:
-        """An error about the value at `path`, such as ("opponents", "greedy"), with the place where it was written."""
-        where, words = self._tree.placed(Fault(path, problem, "key"))
-        return ConfigError(f"{where}: {words}" if str(where) else words)
+    def agents_named(self) -> Iterator[tuple[KeyPath, str]]:
+        """The opponents, and whom the result is measured against."""
+        yield from ((("opponents", spec), spec) for spec in self.opponents)
+        yield from ((("evaluation", "against", str(index)), spec) for index, spec in enumerate(self.evaluation.against))
 
 
 def rules_class(game: str) -> Any:
@@ -242,14 +255,14 @@ def rules_class(game: str) -> Any:
     return games.get(game).rules
 
 
-def _build_rules(rules: Any, given: object) -> object:
-    """An instance of the dataclass `rules` from a mapping of its fields; the dataclass itself judges their values."""
+def build_rules(rules: Any, given: object, model: type[BaseModel]) -> object:
+    """An instance of the dataclass `rules` from a mapping of its fields, part of `model`; the dataclass itself judges their values."""
     if isinstance(given, rules):
         return given
     known = _rule_names(rules)
     if not isinstance(given, Mapping):
         raise refuse(f"must be a mapping with any of the keys {', '.join(known)}")
-    if unknown := [Fault((str(key),), _unknown(str(key), known), "key") for key in given if key not in known]:
+    if unknown := [Fault((str(key),), _unknown(str(key), known, model), "key") for key in given if key not in known]:
         raise FaultsError(*unknown)
     hints = get_type_hints(rules)
     values = {key: as_whole(value) if int in (hints[key], *get_args(hints[key])) else value for key, value in given.items()}
@@ -267,18 +280,18 @@ def _rule_names(rules: Any) -> list[str]:
 # --- What is said about a fault ---------------------------------------------------------------------------------------
 
 
-def _unknown(key: str, allowed: list[str]) -> str:
+def _unknown(key: str, allowed: list[str], model: type[BaseModel]) -> str:
     """The message about an unknown key, with the likely one: the same key in another section, or a near miss here."""
-    elsewhere = [f"{name}.{key}" for name in Config.model_fields if key in _keys((name,))]
+    elsewhere = [f"{name}.{key}" for name in model.model_fields if key in _keys((name,), model)]
     elsewhere += [f"rules.{key}" for game in games.names() if key in _rule_names(rules_class(game))]
-    elsewhere += [key] if key in Config.model_fields else []
+    elsewhere += [key] if key in model.model_fields else []
     meant = f'; did you mean "{elsewhere[0]}"?' if elsewhere else guess(key, allowed)
     return f"unknown key{meant} (allowed: {', '.join(allowed)})"
 
 
-def _keys(path: KeyPath) -> list[str]:
-    """The keys of the section at `path`; none where it is no section."""
-    section: Any = Config
+def _keys(path: KeyPath, model: type[BaseModel]) -> list[str]:
+    """The keys of the section of `model` at `path`; none where it is no section."""
+    section: Any = model
     for part in path:
         field = section.model_fields.get(part)
         section = field.annotation if field else None
@@ -287,7 +300,7 @@ def _keys(path: KeyPath) -> list[str]:
     return list(section.model_fields)
 
 
-def _faults(error: ValidationError) -> Iterator[Fault]:
+def _faults(error: ValidationError, model: type[BaseModel]) -> Iterator[Fault]:
     """What pydantic found, in our words."""
     for found in error.errors(include_url=False):
         path = tuple(str(part) for part in found["loc"])
@@ -296,17 +309,15 @@ def _faults(error: ValidationError) -> Iterator[Fault]:
             for fault in cause.faults:
                 yield Fault((*path, *fault.path), fault.problem, fault.names)
         elif found["type"] == "extra_forbidden":
-            yield Fault(path, _unknown(path[-1], _keys(path[:-1])), "key")
-        elif keys := _keys(path):
+            yield Fault(path, _unknown(path[-1], _keys(path[:-1], model), model), "key")
+        elif keys := _keys(path, model):
             yield Fault(path, f"must be a mapping with any of the keys {', '.join(keys)}; leave it out for the defaults")
         else:
             yield Fault(path, found["msg"])
 
 
-def _agent_faults(config: Config, check_agent: AgentCheck) -> Iterator[Fault]:
-    named: list[tuple[KeyPath, str]] = [(("opponents", spec), spec) for spec in config.opponents]
-    named += [(("evaluation", "against", str(index)), spec) for index, spec in enumerate(config.evaluation.against)]
-    for path, spec in named:
+def _agent_faults(config: Root, check_agent: AgentCheck) -> Iterator[Fault]:
+    for path, spec in config.agents_named():
         try:
             check_agent(spec)
         except ValueError as error:
@@ -317,6 +328,7 @@ def _agent_faults(config: Config, check_agent: AgentCheck) -> Iterator[Fault]:
 
 
 AgentCheck: TypeAlias = Callable[[str], object]
+AnyRoot = TypeVar("AnyRoot", bound=Root)
 
 
 def load(path: str | os.PathLike[str], overrides: Iterable[str] = (), check_agent: AgentCheck | None = None) -> Config:
@@ -332,30 +344,31 @@ def load(path: str | os.PathLike[str], overrides: Iterable[str] = (), check_agen
         for override in overrides:
             # The agents' defaults are no fields, so a single weight changed would silently drop the other agents.
             reader.override(tree, override, {("opponents",): Config().opponents})
-        config = _validated(tree, Path(path).stem, reader, check_agent)
+        config = validated(Config, tree, Path(path).stem, reader, check_agent)
     problems = reader.problems()
     if config is None or problems:
         raise ConfigError(*problems)
     return config
 
 
-def _validated(tree: Tree, stem: str, reader: Reader, check_agent: AgentCheck | None) -> Config | None:
+def validated(model: type[AnyRoot], tree: Tree, stem: str, reader: Reader, check_agent: AgentCheck | None) -> AnyRoot | None:
+    """The configuration in `tree`, called `stem` unless it says otherwise; None where it has none. What is wrong is reported."""
     faults: list[Fault] = []
     config = None
     try:
-        config = Config.model_validate({"name": stem, **tree.plain()})
+        config = model.model_validate({"name": stem, **tree.plain()})
         config._tree = tree
         if check_agent is not None:
             faults += _agent_faults(config, check_agent)
     except ValidationError as error:
         # By written path: a constant that stands for a schedule is reported once, not for its start and for its end.
-        faults += {tree.written_path(fault.path): fault for fault in reversed(list(_faults(error)))}.values()
+        faults += {tree.written_path(fault.path): fault for fault in reversed(list(_faults(error, model)))}.values()
     for fault in faults:
         reader.report(*tree.placed(fault))
     return config
 
 
-def save(config: Config, path: str | os.PathLike[str]) -> None:
+def save(config: Root, path: str | os.PathLike[str]) -> None:
     """Writes the complete configuration to `path`, whole or not at all. Raises `ConfigError` where that is impossible."""
     try:
         write_atomically(path, dump(config))
@@ -363,8 +376,8 @@ def save(config: Config, path: str | os.PathLike[str]) -> None:
         raise ConfigError(f"{os.fspath(path)}: cannot be written: {error.strerror or error}") from error
 
 
-def dump(config: Config) -> str:
-    """The complete configuration as YAML, every key with its comment; `load` reads it back as an equal `Config`."""
+def dump(config: Root) -> str:
+    """The complete configuration as YAML, every key with its comment; read back it is equal."""
     return written(_entries(config))
 
 

@@ -104,6 +104,29 @@ def _spec_problem(spec: object) -> str:
     return ""
 
 
+def entrants(value: object) -> object:
+    """Checks at least two agents, a list of them or {name: agent}, and gives {name: agent}; an agent of a list is called what it is."""
+    if isinstance(value, Mapping):
+        named = [((str(name),), name, spec) for name, spec in value.items()]
+    elif isinstance(value, (list, tuple)):
+        named = [((str(index),), spec, spec) for index, spec in enumerate(value)]
+    else:
+        raise refuse("must be a list of agents, such as [random, greedy], or a mapping of names to agents")
+    faults = []
+    for place, (path, name, spec) in enumerate(named):
+        twice = any(other == name for _, other, _ in named[:place])
+        problem = _spec_problem(spec) or ("is in the list twice: keep one, or give each a name, {one: agent, two: agent}" if twice else "")
+        if not problem and not (isinstance(name, str) and name.strip() and name.isprintable() and len(name) <= MAX_SPEC):
+            problem = "the name must be printable text"
+        if problem:
+            faults.append(Fault(path, problem))
+    if not faults and len(named) < 2:
+        raise refuse("must be at least two agents, such as [random, greedy]")
+    if faults:
+        raise FaultsError(*faults)
+    return {name: spec for _, name, spec in named}
+
+
 def mixture(value: object) -> object:
     """Checks {agent: weight}."""
     if not isinstance(value, Mapping) or not value:

@@ -241,14 +241,15 @@ class Reader:
                 entries[key] = tree
         return entries
 
-    def override(self, root: Tree, text: str, defaults: Mapping[KeyPath, Mapping[str, Scalar]]) -> None:
+    def override(self, root: Tree, text: str, defaults: Mapping[KeyPath, Mapping[str, Scalar]], source: str = "") -> None:
         """Writes the override `text`, "key.path=value", into the tree.
 
-        A mapping that it adds a key to, and that is not there yet, begins with its `defaults`.
+        A mapping that it adds a key to, and that is not there yet, begins with its `defaults`. `source` is what the user wrote, where that
+        is not --set.
         """
         name, equals, value = text.partition("=")
         path = tuple(name.strip().split("."))
-        where = Where(f"--set {show(text)}", path=path)
+        where = Where(source or f"--set {show(text)}", path=path)
         if not equals or not all(path):
             self.report(where, "must be key.path=value, such as training.frames=1e6")
             return

@@ -44,6 +44,7 @@ RESULTS: dict[str, dict[str, tuple[str, bool, bool]]] = {
     "single": {"single.steps": ("steps/s", True, True)},
     "vector": {"vector.steps": ("steps/s", True, True), "vector.beside_single": ("steps/s", True, False)},
     "vec_env": {"vec_env.decisions": ("decisions/s", True, False)},
+    "arena": {"arena.rounds": ("rounds/s", True, True), "arena.policy": ("rounds/s", True, True)},
     "training": {"training.decisions": ("decisions/s", True, False), "training.memory": ("MB", False, True)},
     "startup": {"startup.import": ("s", True, True)},
 }

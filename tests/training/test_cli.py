@@ -29,6 +29,7 @@ HELP: dict[str, list[str]] = {
     "": [
         "train",
         "evaluate",
+        "tournament",
         "bench",
         "analyze",
         "exploit",
@@ -42,6 +43,22 @@ HELP: dict[str, list[str]] = {
     ],
     "train": ["CONFIG.yaml", "--set KEY.PATH=VALUE", "--out DIR", "--print-config", "Ctrl-C"],
     "evaluate": ["AGENT", "--against AGENT", "--players N", "--deck", "--professional", "--rounds N", "--seed S", "--json FILE", "20000"],
+    "tournament": [
+        *(
+            "AGENT",
+            "--format",
+            "--players N",
+            "--deck",
+            "--professional",
+            "--target HEADS",
+            "--deals N",
+            "--seats K",
+            "--seating",
+            "--seed S",
+        ),
+        *("--until-significant", "--workers N", "--set KEY.PATH=VALUE", "--out DIR", "--resume DIR", "--report DIR", "--json FILE"),
+        *("--print-config", "NAME=AGENT", "CONFIG.yaml", "Ctrl-C"),
+    ],
     "bench": ["--list", "NAME", "--json FILE"],
     "analyze": [
         *(
@@ -385,6 +402,7 @@ WITHOUT_TORCH = [
     ["train", "nowhere.yaml"],
     ["evaluate", "greedy", "--against", "random", "--rounds", "4"],
     ["evaluate", "gredy", "--against", "random"],
+    ["tournament", "greedy", "random", "--print-config"],
 ]
 
 
@@ -422,6 +440,7 @@ MISSING: dict[str, list[tuple[str, int, str]]] = {
         ("rules configs/smoke.yaml", 2, "(pydantic|ruamel.*)"),
         ("train configs/smoke.yaml", 2, "(pydantic|ruamel.*)"),
         ("evaluate greedy --against random", 2, "rich"),
+        ("tournament greedy random", 2, "(pydantic|ruamel.*|rich)"),
     ],
     "torch": [
         ("evaluate greedy --against random --rounds 4", 0, ""),

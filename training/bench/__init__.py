@@ -45,6 +45,9 @@ BENCHMARKS: Final = {
     "single": Benchmark("forms", "steps of one seat against greedy opponents, beside AEC and opponents in plain Python"),
     "vector": Benchmark("forms", "steps of the Gymnasium vector environment, beside loops over one game at a time"),
     "vec_env": Benchmark("envs", "learner decisions of the batched training environment, beside one game at a time"),
+    "arena": Benchmark(
+        "arena", "rounds of a tournament of four rule-based players, beside one at a time; with a policy, beside its inference"
+    ),
     "training": Benchmark(
         "learning", "learner decisions of whole PPO iterations, beside MaskablePPO's defaults (8 games, 10 epochs); peak memory"
     ),
