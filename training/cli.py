@@ -267,7 +267,8 @@ recorded match. Everything else that is not in the position is dealt at random.
 """
 _EXPLOIT = """\
 Train a policy against AGENT, which plays all other seats, and tell how many bull heads it saves in one of their seats: the weakness that
-was found, a lower bound of what there is. With --exact, solve small games of two players and tell what AGENT loses to a perfect opponent there.
+was found, a lower bound of what there is. With --exact, solve small games of two players and tell what AGENT loses there to a perfect
+opponent.
 """
 _BENCH = """\
 Measure how fast things are, each beside a baseline in the same run. Quote the ratios: absolute figures depend on the machine and on what

@@ -181,12 +181,17 @@ def _duration(seconds: float) -> str:
     return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"
 
 
+_WIDTH = 140
+
+
 # --- What is printed -----------------------------------------------------------------------------------------------------
 
 
 def show(results: Results, console: Console) -> None:
     """Print the standings and what the comparisons say."""
     plan = results.plan
+    if not console.is_terminal:
+        console.width = max(console.width, _WIDTH)  # nobody's window: names stay whole
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
     table.add_column("agent", overflow="fold")
     for name in ("heads a match", "wins", "rank", "rating", "illegal", "a decision"):
