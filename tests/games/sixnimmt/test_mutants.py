@@ -82,7 +82,7 @@ MUTANTS = [
     ),
     engine(
         "the taken row stays",
-        ("    table.row_len[row] = 1\n    table.row_heads[row] = HEADS[card]\n\n\n@kernel\ndef _lay", "\n\n@kernel\ndef _lay"),
+        ("    table.row_len[row] = 1\n    table.row_heads[row] = HEADS[card]\n\n\n@kernel\ndef lay", "\n\n@kernel\ndef lay"),
     ),
     # The turn and the round
     engine(
