@@ -7,6 +7,11 @@ import os
 from rich.console import Console
 
 
+def say(console: Console, line: str) -> None:
+    """Print `line` as it is: in one piece, and whatever signs it holds."""
+    console.print(line, highlight=False, markup=False, soft_wrap=True)
+
+
 class SteadyConsole(Console):
     """A console whose reader may leave: work of minutes goes on, unseen, instead of ending with it."""
 

@@ -10,6 +10,7 @@ weights are there: whichever step fails, the checksum tells which of the two the
 from __future__ import annotations
 
 import contextlib
+import difflib
 import hashlib
 import json
 import os
@@ -169,7 +170,8 @@ def read(path: str | Path) -> Policy:
     return Policy(game, rules, _network(shape, weights, weights_path).eval(), found["training"])
 
 
-def _files(path: Path) -> tuple[Path, Path]:
+def _files(given: Path) -> tuple[Path, Path]:
+    path = given
     try:
         if path.is_dir():
             path = path / STEM
@@ -178,10 +180,27 @@ def _files(path: Path) -> tuple[Path, Path]:
         missing = [file for file in (about, weights) if not file.is_file()]
     except (OSError, ValueError) as error:  # a path too long, or one that may not be looked at
         raise PolicyError(f"{path}: cannot be read: {_reason(error)}") from None
+    if not any(map(os.path.lexists, (given, about, weights))):
+        near = _nearest(given)
+        hint = f"did you mean {near}? " if near else ""
+        raise PolicyError(f"{given}: there is no run folder or policy file of that path; {hint}`sixnimmt train` makes them")
     for file in missing:
         problem = "is no plain file" if os.path.lexists(file) else "does not exist"
         raise PolicyError(f"{file}: {problem}; a policy is a .safetensors and a .json file of the same name, as `sixnimmt train` saves")
     return about, weights
+
+
+def _nearest(path: Path) -> Path | None:
+    """The run folder or policy file beside `path` whose name is most like its own, if one is."""
+    suffix = path.suffix if path.suffix in (".safetensors", ".json") else ""
+    try:
+        entries = list(path.parent.iterdir())
+    except (OSError, ValueError):  # no folder, or no name of one
+        return None
+    runs = [entry.name for entry in entries if os.path.isfile(entry / f"{STEM}.safetensors")]  # False where one may not look
+    stems = [entry.stem + suffix for entry in entries if entry.suffix == ".safetensors"]
+    near = difflib.get_close_matches(path.name, filter(str.isprintable, runs + stems), 1)  # a stranger's may hold what a terminal obeys
+    return path.with_name(near[0]) if near else None
 
 
 def _read(path: Path, most: int) -> bytes:

@@ -6,9 +6,8 @@ import csv
 import hashlib
 import io
 import json
-import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
@@ -26,7 +25,8 @@ from sixnimmt_env.arena.journal import Journal
 from sixnimmt_env.arena.tournament import identity
 from sixnimmt_env.core.files import write_atomically
 from training.config import dump
-from training.plugin import agent_of
+from training.console import say
+from training.plugin import agent_of, one_thread, variant_note
 from training.tournament_config import Tournament
 
 CONFIG: Final = "config.yaml"
@@ -34,8 +34,12 @@ _SENTENCES: Final = 12  # comparisons that are printed; files hold all
 _LINES_EVERY: Final = 10.0  # seconds between lines of progress where there is no terminal
 
 
-def plan_of(config: Tournament) -> Plan:
+def plan_of(config: Tournament, told: Callable[[str], object] = lambda note: None) -> Plan:
     """What `config` asks to be played.
+
+    Args:
+        config: the tournament.
+        told: is called with what should be known about its agents, a line each.
 
     Raises:
         ConfigError: an agent that cannot play the variant.
@@ -46,6 +50,8 @@ def plan_of(config: Tournament) -> Plan:
         network = _network(agent)
         if network is not None and getattr(config.rules, "deck", None) == "logic" and not network.shape.draft:
             raise config.fault(path, "was trained without the draft of the logic deck and has not learned to draft")
+        if note := variant_note(agent, config.rules):
+            told(note)
         entrants.append(Entrant(list(config.agents)[number], spec, config.seed + 1 + number, _mark(agent)))
     play = config.play
     return Plan(config.game, config.rules, tuple(entrants), config.seatings(), play.deals, config.seed, play.chunk_games)
@@ -54,8 +60,7 @@ def plan_of(config: Tournament) -> Plan:
 def make(spec: str, game: str, seed: int) -> Agent:
     """An agent, in whichever process it is to play."""
     agent = agent_of(spec, game, seed)
-    if "torch" in sys.modules:  # a policy plays; its network is so small that more threads than one only wait for each other
-        sys.modules["torch"].set_num_threads(1)
+    one_thread()
     return agent
 
 
@@ -113,17 +118,17 @@ def run(config: Tournament, plan: Plan, folder: Path, console: Console, report: 
     if config.play.until_significant:
         pairs = arena.compared(plan.schedule, len(plan.entrants))
         decided = UntilDecided(plan.schedule, len(plan.entrants), pairs, config.play.indifference)
-    _say(console, f"{config.name}: {described(config, plan)}")
+    say(console, f"{config.name}: {described(config, plan)}")
     with _progress(console, config.name) as progress:
         played = arena.hold(plan, folder, config.play.workers, make, decided, progress)
     if played.stopped == "interrupted":
-        _say(console, f"Stopped; what is played is kept. To go on: sixnimmt tournament --resume {folder}")
+        say(console, f"Stopped; what is played is kept. To go on: sixnimmt tournament --resume {folder}")
     if not len(played.costs):
         return played.stopped
     results = arena.summarise(played, config.play.until_significant)
     where = write(results, config, report or folder, json_path)
     show(results, console)
-    _say(console, f"report: {where}")
+    say(console, f"report: {where}")
     return played.stopped
 
 
@@ -133,10 +138,6 @@ def described(config: Tournament, plan: Plan) -> str:
         f"{config.format.replace('_', ' ')}, {len(plan.entrants)} agents, {plan.schedule.players} players, "
         f"{plan.deals:,} deals x {plan.schedule.games:,} games = {plan.games:,}"
     )
-
-
-def _say(console: Console, line: str) -> None:
-    console.print(line, highlight=False, markup=False, soft_wrap=True)
 
 
 @contextmanager
@@ -164,14 +165,14 @@ class _Lines:
         self._before = self._done = before
         self._total = total
         if before:
-            _say(self._console, f"{before:,} of {total:,} games were played before")
+            say(self._console, f"{before:,} of {total:,} games were played before")
 
     def _advance(self, games: int) -> None:
         self._done += games
         now = time.monotonic()
         if now - self._last >= _LINES_EVERY and self._done > self._before:
             left = (now - self._start) / (self._done - self._before) * (self._total - self._done)
-            _say(self._console, f"{self._done:,} of {self._total:,} games, {_duration(left)} left")
+            say(self._console, f"{self._done:,} of {self._total:,} games, {_duration(left)} left")
             self._last = now
 
 
@@ -210,13 +211,13 @@ def show(results: Results, console: Console) -> None:
         )
     console.print(table)
     fair = f"a fair share of wins is {100 / plan.schedule.players:.1f} %"
-    _say(console, f"mean ± standard error over {plan.deals:,} deals; fewer heads are better; {fair}; rating ± half its 95 % interval")
+    say(console, f"mean ± standard error over {plan.deals:,} deals; fewer heads are better; {fair}; rating ± half its 95 % interval")
     for note in results.notes:
-        _say(console, note)
+        say(console, note)
     for comparison in results.comparisons[:_SENTENCES]:
-        _say(console, f"- {results.verdict(comparison)}")
+        say(console, f"- {results.verdict(comparison)}")
     if len(results.comparisons) > _SENTENCES:
-        _say(console, f"- and {len(results.comparisons) - _SENTENCES} comparisons more in the report")
+        say(console, f"- and {len(results.comparisons) - _SENTENCES} comparisons more in the report")
 
 
 def _with_error(value: float, error: float, digits: int) -> str:

@@ -20,6 +20,8 @@ from sixnimmt_env.games.sixnimmt import GAME, Rules
 from tests.training.small import DRAFT, PLAIN, network
 from training import cli, evaluate, policy
 from training.cli import main
+from training.commands import agents as agents_command
+from training.commands import common
 
 REPOSITORY = Path(__file__).parents[2]
 SMOKE = REPOSITORY / "configs" / "smoke.yaml"
@@ -84,7 +86,7 @@ HELP: dict[str, list[str]] = {
     ],
     "replay": ["FILE.jsonl", "--explain", "--board", "--step", "--from N", "--check"],
     "agents": ["AGENT"],
-    "rules": ["CONFIG.yaml"],
+    "rules": ["CONFIG.yaml", "--players N", "--deck", "--professional", "--rounds N", "--target HEADS"],
 }
 
 
@@ -113,6 +115,7 @@ def test_help(capsys: pytest.CaptureFixture[str], command: str, pieces: list[str
 def test_help_knows_every_command() -> None:
     commands = next(action for action in cli._parser()._actions if action.choices)
     assert set(commands.choices) == set(HELP) - {""}
+    assert {path.stem for path in Path(common.__file__).parent.glob("*.py")} - {"__init__", "common"} == set(cli.COMMANDS)
     for name, parser in commands.choices.items():
         for action in parser._actions:
             words = action.option_strings[:1] or [action.metavar]
@@ -149,11 +152,26 @@ def test_broken_to_the_width_of_a_terminal(capsys: pytest.CaptureFixture[str], m
         assert [name for name in names if name] == list(agents.names()), "the names stand alone in their column"
 
 
-def test_rules(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    assert said(capsys, "rules")[0] == Rules().describe() + "\n"
+# a configuration, options: the rules in force
+IN_FORCE: list[tuple[dict[str, Any], str, Rules]] = [
+    ({}, "", Rules()),
+    ({}, "--players 6 --deck tactical --professional --rounds 3", Rules(num_players=6, deck="tactical", professional=True, rounds=3)),
+    ({}, "--target 66", Rules(rounds=None, target=66)),
+    ({"num_players": 3, "deck": "logic", "rounds": None, "target": 50}, "", Rules(num_players=3, deck="logic", rounds=None, target=50)),
+    ({"num_players": 2, "deck_size": 24, "rounds": 2}, "--rounds 4", Rules(num_players=2, deck_size=24, rounds=4)),
+    ({"num_players": 2, "deck_size": 24}, "--players 5", Rules(num_players=5)),
+    ({"professional": True, "rounds": 2}, "--no-professional --target 9", Rules(rounds=None, target=9)),
+    ({"rounds": None, "target": 50, "exceed_target": True}, "--target 9", Rules(rounds=None, target=9, exceed_target=True)),
+    ({"rounds": None, "target": 50, "exceed_target": True}, "--rounds 9", Rules(rounds=9)),
+]
+
+
+@pytest.mark.parametrize(("config", "options", "rules"), IN_FORCE)
+def test_rules(capsys: pytest.CaptureFixture[str], tmp_path: Path, config: dict[str, Any], options: str, rules: Rules) -> None:
     path = tmp_path / "mine.yaml"
-    path.write_text("rules: {num_players: 3, deck: logic, rounds: null, target: 50}\n")
-    assert said(capsys, "rules", str(path))[0] == Rules(num_players=3, deck="logic", rounds=None, target=50).describe() + "\n"
+    path.write_text(json.dumps({"rules": config}))
+    text, _ = said(capsys, "rules", *([str(path)] if config else []), *options.split())
+    assert text == f"{rules.describe()}\n{rules.describe_heads()}\n"
 
 
 def test_print_config(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -266,8 +284,35 @@ def test_variant_evaluated(
     assert f"{played.num_players} players" in text
 
 
+VARIANT = "was trained on another variant or number of players, which it plays better than this."
+LONGER = "was trained on longer matches; single rounds are evaluated here."
+
+
+def test_who_plays_another_variant(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    same, three = Rules(deck_size=104), Rules(num_players=3, rounds=2)  # the same: a size that goes without saying
+    for name, rules in (("same", same), ("three", three), ("professional", Rules(professional=True)), ("long", Rules(rounds=2))):
+        policy.save(tmp_path / name, network(PLAIN), GAME, rules, {})
+
+    def notes(agent: str, against: str, *options: str) -> list[str]:
+        text, _ = said(capsys, "evaluate", agent, "--against", against, "--rounds", "1", *options)
+        return [line for line in text.splitlines() if line.startswith("Note: ")]
+
+    assert notes("greedy", "policy:same,random,policy:long") == []
+    assert notes("policy:same", "policy:three,greedy,policy:professional") == [
+        f"Note: policy:three {VARIANT}",
+        f"Note: policy:professional {VARIANT}",
+    ]
+    assert notes("policy:long", "policy:long") == [f"Note: policy:long {LONGER}"]
+    assert notes("policy:three", "policy:three") == [f"Note: policy:three {LONGER}"]
+    assert notes("policy:three", "policy:three,policy:same", "--deck", "tactical") == [
+        f"Note: policy:three {VARIANT}",
+        f"Note: policy:same {VARIANT}",
+    ]
+
+
 def test_agents_with_options_and_paths(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    assert cli._specs("random,a:b=1,c=2,greedy,policy:runs/x") == ["random", "a:b=1,c=2", "greedy", "policy:runs/x"]
+    assert common.specs("random,a:b=1,c=2,greedy,policy:runs/x") == ["random", "a:b=1,c=2", "greedy", "policy:runs/x"]
     policy.save(tmp_path / "random", network(PLAIN), GAME, Rules(), {})
     monkeypatch.chdir(tmp_path)
     found = results(capsys, tmp_path, "random/policy.safetensors", "--against", "random,policy:random", "--rounds", "8")
@@ -286,8 +331,11 @@ REFUSED: dict[str, list[str]] = {
     "evaluate greedy --against random,": ["agent '' is unknown: there are random"],
     "evaluate greedy:x=1 --against random": ["'greedy' takes nothing after the colon"],
     "evaluate policy --against random": ["needs a path: policy:runs/quickstart"],
-    "evaluate policy:nowhere --against random": ["nowhere.json: does not exist"],
-    "evaluate nowhere.safetensors --against random": ["nowhere.json: does not exist"],
+    "evaluate policy:nowhere --against random": ["sixnimmt: nowhere: there is no run folder or policy file of that path; `sixnimmt train`"],
+    "evaluate nowhere.safetensors --against random": ["nowhere.safetensors: there is no run folder or policy file of that path"],
+    "evaluate {tmp}/damagd --against random": ["that path; did you mean {tmp}/damaged? `sixnimmt train` makes them"],
+    "evaluate {tmp}/damaged/polcy.json --against random": ["that path; did you mean {tmp}/damaged/policy.json? `"],
+    "evaluate greedy --against {tmp}/foldr": ["/foldr: there is no run folder or policy file of that path; `sixnimmt train` makes them"],
     "evaluate {tmp}/folder --against random": ["/folder/policy.json: does not exist"],
     "evaluate {tmp}/damaged --against random": ["/damaged/policy.safetensors: damaged"],
     "evaluate greedy --against random --players 11": ["--players 11 must be a whole number from 2 to 10"],
@@ -309,6 +357,9 @@ REFUSED: dict[str, list[str]] = {
     "train {tmp}/good.yaml --out {tmp}/file/run": ["/file/run: cannot be made: Not a directory"],
     "rules {tmp}/bad.yaml": ["bad.yaml:1: rules: num_players=11"],
     "rules {tmp}/nowhere.yaml": ["/nowhere.yaml: cannot be read"],
+    "rules --players 11": ["--players 11 must be a whole number from 2 to 10"],
+    "rules {tmp}/good.yaml --rounds 0": ["--rounds 0 must be a whole number from 1 to"],
+    "rules --target 0": ["--target 0 must be a whole number from 1 to"],
 }
 
 
@@ -342,7 +393,29 @@ def test_wrong_usage(capsys: pytest.CaptureFixture[str], command: str) -> None:
     with pytest.raises(SystemExit) as left:
         main(command.split())
     assert left.value.code == 2
-    assert "usage: sixnimmt" in capsys.readouterr().err
+    complaint = capsys.readouterr().err
+    assert "usage: sixnimmt" in complaint
+    assert "did you mean" not in complaint
+
+
+@pytest.mark.parametrize(
+    ("command", "ending"),
+    [
+        ("evalute greedy", "; did you mean evaluate?"),
+        ("eval greedy", "; did you mean evaluate?"),
+        ("--verson", "; --verson is unknown, did you mean --version?"),
+        ("evaluate greedy --against random --rouds 5", "unrecognized arguments: --rouds 5; did you mean --rounds?"),
+        ("evaluate greedy --against random --round 5 --jsn=x", "unrecognized arguments: --jsn=x; did you mean --json?"),
+        ("evaluate greedy --aganst random", "required: --against; --aganst is unknown, did you mean --against?"),
+        ("watch greedy -seed -5", "unrecognized arguments: -seed -5; did you mean --seed?"),
+        ("agents --wings 2", "unrecognized arguments: --wings 2"),
+    ],
+)
+def test_what_was_probably_meant(capsys: pytest.CaptureFixture[str], command: str, ending: str) -> None:
+    with pytest.raises(SystemExit) as left:
+        main(command.split())
+    assert left.value.code == 2
+    assert capsys.readouterr().err.endswith(f"{ending}\n")
 
 
 def test_statuses(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -350,7 +423,7 @@ def test_statuses(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.Monkey
         def raise_(options: object) -> int:
             raise error
 
-        monkeypatch.setattr(cli, "_agents", raise_)
+        monkeypatch.setattr(agents_command, "run", raise_)
 
     fail(KeyboardInterrupt())
     assert said(capsys, "agents", status=130)[1] == "sixnimmt: stopped\n"
@@ -375,7 +448,8 @@ def python(code: str, *arguments: str, **options: Any) -> subprocess.CompletedPr
 
 
 def test_a_fault_of_ours_has_a_traceback_and_status_1() -> None:
-    done = python("from training import cli; cli._rules = lambda options: 1 / 0; import sys; sys.argv[1:] = ['rules']; cli.run()")
+    broken = "from training.commands import rules; rules.run = lambda options: 1 / 0"
+    done = python(f"import sys; from training import cli; {broken}; sys.argv[1:] = ['rules']; cli.run()")
     assert done.returncode == 1
     assert "ZeroDivisionError" in done.stderr
 

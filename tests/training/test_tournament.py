@@ -338,6 +338,14 @@ def test_a_policy_that_has_not_learned_to_draft(place: Path, capsys: pytest.Capt
         tournament.plan_of(read(["greedy", "policy:plain"], [("rules.deck=logic", "")]))
 
 
+def test_policies_that_learned_another_variant(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name, rules in (("same", Rules(rounds=2)), ("three", Rules(num_players=3)), ("drafted", Rules(deck="tactical"))):
+        policy.save(place / name, network(PLAIN), GAME, rules, {})
+    text = said(capsys, "a=same policy:three again=policy:three policy:drafted greedy --deals 2 --target 5")
+    told = "was trained on another variant or number of players, which it plays better than this."
+    assert re.findall(r"Note: .*", text) == [f"Note: policy:three {told}", f"Note: policy:drafted {told}"]
+
+
 # --- stopped, killed, gone on with, by several processes ------------------------------------------------------------------
 
 

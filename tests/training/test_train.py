@@ -420,7 +420,7 @@ WRONG: dict[str, tuple[str, list[str]]] = {
     ),
     "both": (
         'opponents: {best: 1}\nevaluation: {against: ["policy:nowhere"]}\n',
-        ["bad.yaml:1: opponents.best: ", "bad.yaml:2: evaluation.against.0", "nowhere.json: does not exist"],
+        ["bad.yaml:1: opponents.best: ", "bad.yaml:2: evaluation.against.0", "nowhere: there is no run folder or policy file of that path"],
     ),
     "device that is not there": ("training: {device: mps}\n", ["bad.yaml:1: training.device: mps is not there (", "); use cpu"]),
     "a single decision": (

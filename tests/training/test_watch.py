@@ -16,8 +16,9 @@ from PIL import Image, ImageSequence
 from sixnimmt_env import agents, traces
 from sixnimmt_env.agents import Agent
 from sixnimmt_env.games.sixnimmt import GAME, Rules
-from training import cli, watch
+from training import watch
 from training.cli import main
+from training.commands.common import REFUSED
 from training.watch import Moment, film, kept, moments, seating, sums
 
 SHORT = Rules(num_players=3, hand_size=3)
@@ -193,7 +194,7 @@ def test_a_picture_is_saved_and_said_so(capsys: pytest.CaptureFixture[str], tmp_
     ids=lambda value: " ".join(value)[:40] if isinstance(value, list) else "",
 )
 def test_what_cannot_be_done_is_refused(capsys: pytest.CaptureFixture[str], arguments: list[str], message: str) -> None:
-    out, err = said(capsys, *arguments, status=cli.REFUSED)
+    out, err = said(capsys, *arguments, status=REFUSED)
     assert out == ""
     assert err.startswith("sixnimmt: ")
     assert message in err

@@ -26,6 +26,7 @@ MAX_ROUNDS: Final = 10_000  # of any match, one to a target included
 Deck = Literal["standard", "tactical", "logic"]
 DECKS: Final[tuple[str, ...]] = get_args(Deck)
 STANDARD, TACTICAL, LOGIC = range(3)
+_HEADS_BY_DIVISOR: Final = ((55, 7), (11, 5), (10, 3), (5, 2), (1, 1))  # bull heads of a card: those of the first that divides it
 
 
 class IllegalMove(ValueError):
@@ -36,15 +37,7 @@ def bull_heads(card: int) -> int:
     """Bull heads of `card` (1..104): 55 has 7, other multiples of 11 five, of 10 three, last digit 5 two, the rest one."""
     if isinstance(card, bool) or not isinstance(card, (int, np.integer)) or not 1 <= card <= MAX_CARD:
         raise IllegalMove(f"card {card!r} does not exist: cards are 1..{MAX_CARD}")
-    if card == 55:
-        return 7
-    if card % 11 == 0:
-        return 5
-    if card % 10 == 0:
-        return 3
-    if card % 5 == 0:
-        return 2
-    return 1
+    return next(heads for divisor, heads in _HEADS_BY_DIVISOR if card % divisor == 0)
 
 
 HEADS: Final[NDArray[np.uint8]] = np.array([0] + [bull_heads(c) for c in range(1, MAX_CARD + 1)], dtype=np.uint8)
@@ -149,6 +142,15 @@ class Rules:
     def describe(self) -> str:
         """The variant in words, one fact a line."""
         return "\n".join(self._facts())
+
+    def describe_heads(self) -> str:
+        """What each card of the deck costs, in a line of words."""
+        cards = range(1, self.highest_card + 1)
+        words = []
+        for divisor, heads in _HEADS_BY_DIVISOR[:-1]:
+            if found := [card for card in cards if card % divisor == 0]:
+                words.append(f"{heads} on {f'a multiple of {divisor}' if len(found) > 1 else found[0]}")
+        return "Bull heads of a card: " + ", else ".join([*words, f"{_HEADS_BY_DIVISOR[-1][1]}."])
 
     def _facts(self) -> Iterable[str]:
         yield f"{self.num_players} players, {self.hand_size} cards each, {self.num_rows} rows of at most {self.row_capacity} cards."

@@ -106,9 +106,9 @@ MUTANTS = [
     rules("match_over takes reached for exceeded", ("100_000) + bool(exceed_target)", "100_000) + 1")),
     rules("the most heads win", ("if total == min(heads)", "if total == max(heads)")),
     # Cards and decks
-    rules("55 has five heads", ("    if card == 55:\n        return 7\n", "")),
-    rules("a five anywhere counts two", ("    if card % 5 == 0:\n", "    if card % 5 == 0 or 50 < card < 60:\n")),
-    rules("multiples of five count as of ten", ("    if card % 10 == 0:\n", "    if card % 5 == 0:\n")),
+    rules("55 has five heads", ("(55, 7), ", "")),
+    rules("a five anywhere counts two", ("if card % divisor == 0)", "if card % divisor == 0 or (divisor == 5 and 50 < card < 60))")),
+    rules("multiples of five count as of ten", ("(10, 3)", "(5, 3)")),
     rules("one card too many in tactical", ("else self.cards_dealt\n", "else self.cards_dealt + 1\n")),
     # The draft
     engine("a snake draft", ("table.actor = (table.round_index + table.drafted) % table.num_players", SNAKE)),
