@@ -153,3 +153,25 @@ def test_a_module_says_what_to_install_for_it(module: str) -> None:
 
 def test_blocking_blocks() -> None:
     assert "numba is blocked" in start(["numba"], ["sixnimmt_env.core.kernel"]).stderr
+
+
+# --- what compiled code must not do ------------------------------------------------------------------------------------
+
+
+def dangling(tree: ast.Module) -> list[str]:
+    """What kernels take out of arrays that have no name: a record does not keep its array alive (see `core.kernel.kernel`)."""
+    kernels = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) and "kernel" in map(ast.unparse, node.decorator_list)]
+    parts = [node for function in kernels for node in ast.walk(function) if isinstance(node, ast.Subscript)]
+    return [ast.unparse(node) for node in parts if isinstance(node.value, ast.Call) and ast.unparse(node.value.func).startswith("np.")]
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_no_record_outlives_its_array(module: str) -> None:
+    assert dangling(tree_of(module)) == []
+
+
+def test_this_test_sees_records_without_an_array() -> None:
+    text = (
+        "@kernel\ndef f():\n    r = np.zeros(1, X)[0]\n    a = np.zeros(1, X)\n    return g(a[0])\ndef h():\n    return np.zeros(1, X)[0]"
+    )
+    assert dangling(ast.parse(text)) == ["np.zeros(1, X)[0]"]

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..core.game import Game, States, Views
 from ..core.seeding import check_seed
+
+_CHUNK: Final = 256  # views searched side by side; their statistics take a few megabytes
 
 
 class Agent(ABC):
@@ -40,6 +42,17 @@ class Agent(ABC):
         """
         return self._act(as_views(self.game, views))
 
+    def values(self, views: Views | Sequence[Any]) -> NDArray[np.float64]:
+        """What the agent expects each action to cost, (k, num_actions), for `views` as `act` takes them; infinite for illegal actions.
+
+        `ValueError` if the agent puts no numbers on actions.
+        """
+        return self._values(as_views(self.game, views))
+
+    def _values(self, views: Views) -> NDArray[np.float64]:
+        """The values for a contiguous (k,) array of views."""
+        raise ValueError(f"agent {self.name!r} does not say what an action costs: greedy, monte_carlo and search do")
+
     @abstractmethod
     def _act(self, views: Views) -> NDArray[np.int64]:
         """The actions for a contiguous (k,) array of views."""
@@ -59,6 +72,52 @@ class HeuristicAgent(Agent):
         actions = np.empty(len(views), dtype=np.int64)
         self.game.act(views, self._kind, np.uint64(self.seed), actions)
         return actions
+
+    def _values(self, views: Views) -> NDArray[np.float64]:
+        if self._kind != self.game.heuristics["greedy"].kind:
+            return super()._values(views)
+        costs = np.empty((len(views), self.game.num_actions))
+        self.game.expect(views, costs)
+        return costs
+
+
+class SearchingAgent(Agent):
+    """An agent that tries actions out and takes the one that has cost least on average, the first of equals.
+
+    Where there is no choice, nothing is tried.
+    """
+
+    @abstractmethod
+    def statistics(self, views: Views) -> NDArray[np.float64]:
+        """(k, num_actions, n) sums over the playouts of every legal action, named by `core.game.Game.stats`."""
+
+    def _act(self, views: Views) -> NDArray[np.int64]:
+        actions = np.empty(len(views), dtype=np.int64)
+        for start in range(0, len(views), _CHUNK):
+            part = slice(start, start + _CHUNK)
+            actions[part] = self._decide(views[part])
+        return actions
+
+    def _decide(self, views: Views) -> NDArray[np.int64]:
+        masks = np.empty((len(views), self.game.num_actions), dtype=np.int8)
+        self.game.legal(views, masks)
+        choices = masks.sum(axis=1)
+        actions = np.where(choices == 0, self.game.wait, masks.argmax(axis=1)).astype(np.int64)
+        open_ = choices > 1
+        if open_.any():
+            actions[open_] = _means(self.statistics(np.ascontiguousarray(views[open_]))).argmin(axis=1)
+        return actions
+
+    def _values(self, views: Views) -> NDArray[np.float64]:
+        parts = [_means(self.statistics(views[start : start + _CHUNK])) for start in range(0, len(views), _CHUNK)]
+        return np.concatenate(parts) if parts else np.empty((0, self.game.num_actions))
+
+
+def _means(stats: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Mean costs, (k, num_actions); infinite where nothing was tried."""
+    means = np.full(stats.shape[:2], np.inf)
+    np.divide(stats[:, :, 1], stats[:, :, 0], out=means, where=stats[:, :, 0] > 0)
+    return means
 
 
 def as_views(game: Game, views: Views | Sequence[Any]) -> Views:

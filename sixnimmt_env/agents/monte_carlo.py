@@ -9,10 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..core.game import Game, Views
-from .base import Agent
+from .base import SearchingAgent
 from .options import Option, read
 
-_CHUNK: Final = 256  # views played out side by side; their statistics take a few megabytes
 _SLICE: Final = 16  # playouts an action between two looks at the clock
 
 OPTIONS: Final = (
@@ -22,12 +21,17 @@ OPTIONS: Final = (
 )
 
 
-class MonteCarloAgent(Agent):
+class MonteCarloAgent(SearchingAgent):
     """Tries every legal action in the same imagined deals and takes the one that costs least on average, the first of equals.
 
     An imagined deal gives the others cards that they may hold; from the decision on, a rule-based player decides for everybody to the end
     of the round. So rows, sides and draft picks are searched like cards. What the others have played so far tells it nothing about
     what they hold, and in its playouts nobody reacts to what it does.
+
+    Cost: with four players at random and ten cards left about 0.8 us a playout; 1000 playouts an action are 3.1 ms a decision of 6 nimmt!,
+    averaged over a round. Ninety in which "greedy" plays cost as much and are worse. A draft pick is far dearer, as players play it on.
+    Strength: against three random players, who are as it believes, 5.21 +- 0.03 bull heads a round with 100 playouts and 4.70 +- 0.03 with
+    1000 (`sixnimmt evaluate monte_carlo:rollouts=100 --against random --rounds 20000`). `search` beats it two against two.
 
     Args:
         game: what it plays.
@@ -71,28 +75,8 @@ class MonteCarloAgent(Agent):
     def _play(self, views: Views, first: int, count: int, stats: NDArray[np.float64]) -> None:
         self.game.playouts(views, first, count, self.game.heuristics[self.policy].kind, np.uint64(self.seed), stats)
 
-    def _act(self, views: Views) -> NDArray[np.int64]:
-        actions = np.empty(len(views), dtype=np.int64)
-        for start in range(0, len(views), _CHUNK):
-            part = slice(start, start + _CHUNK)
-            actions[part] = self._decide(views[part])
-        return actions
 
-    def _decide(self, views: Views) -> NDArray[np.int64]:
-        masks = np.empty((len(views), self.game.num_actions), dtype=np.int8)
-        self.game.legal(views, masks)
-        choices = masks.sum(axis=1)
-        actions = np.where(choices == 0, self.game.wait, masks.argmax(axis=1)).astype(np.int64)
-        open_ = choices > 1
-        if open_.any():
-            stats = self.statistics(np.ascontiguousarray(views[open_]))
-            with np.errstate(invalid="ignore", divide="ignore"):
-                means = stats[:, :, 1] / stats[:, :, 0]
-            actions[open_] = np.where(masks[open_] == 1, means, np.inf).argmin(axis=1)
-        return actions
-
-
-def monte_carlo(game: Game, argument: str, seed: int) -> Agent:
+def monte_carlo(game: Game, argument: str, seed: int) -> MonteCarloAgent:
     """flat Monte Carlo: every legal action in the same imagined deals, played out at random (rollouts=100, seconds=, policy=random)"""
     name = f"monte_carlo:{argument}" if argument else "monte_carlo"
     return MonteCarloAgent(game, name, seed, **read("monte_carlo", argument, OPTIONS))

@@ -1,9 +1,9 @@
 """Agents by name: `make("greedy")`, `make("name:key=value,key=value")`, `make("policy:PATH")`.
 
-The rule-based players come with the games, the searching ones play any game. Other packages add theirs as entry points of the group
-`sixnimmt_env.agents`: a function (game, argument, seed) -> Agent, `argument` being what follows the colon, whose docstring's first line
-is the idea in one phrase. A plugin is imported when it is asked for by name, so that a broken one troubles nobody else; names that are
-taken stay so.
+The rule-based players come with the games, the searching ones play any game, and the wrappers are made of another player, whose name
+follows "of=". Other packages add theirs as entry points of the group `sixnimmt_env.agents`: a function (game, argument, seed) -> Agent,
+`argument` being what follows the colon, whose docstring's first line is the idea in one phrase. A plugin is imported when it is asked for
+by name, so that a broken one troubles nobody else; names that are taken stay so.
 """
 
 from __future__ import annotations
@@ -14,19 +14,28 @@ from importlib.metadata import EntryPoint, entry_points
 
 from .. import games
 from ..core.game import Game
+from . import wrappers
 from .base import Agent, HeuristicAgent
 from .monte_carlo import monte_carlo
+from .search import search
 
 Factory = Callable[[Game, str, int], Agent]
 GROUP = "sixnimmt_env.agents"
-SEARCHERS: dict[str, Factory] = {"monte_carlo": monte_carlo}
+SEARCHERS: dict[str, Factory] = {"monte_carlo": monte_carlo, "search": search}
 """Players of any game that search; made like those of plugins."""
+WRAPPERS: dict[str, Callable[[wrappers.Make, Game, str, int], Agent]] = {
+    "epsilon": wrappers.epsilon,
+    "softmax": wrappers.softmax,
+    "rows": wrappers.rows,
+}
+"""Players made of other players, whom they have made by name."""
 
 
 def names(game: str = "sixnimmt") -> dict[str, str]:
     """What `make` knows for `game`: name -> idea, one line each; for a plugin that cannot be loaded, why not."""
     known = {name: heuristic.idea for name, heuristic in games.get(game).heuristics.items()}
     known |= {name: _described(factory) for name, factory in SEARCHERS.items()}
+    known |= {name: _described(factory) for name, factory in WRAPPERS.items()}
     for name, entry in _plugins().items():
         known.setdefault(name, _idea(entry))
     return known
@@ -54,13 +63,15 @@ def make(spec: str, game: str | Game = "sixnimmt", seed: int = 0) -> Agent:
         return HeuristicAgent(played, name, seed)
     if name in SEARCHERS:
         return SEARCHERS[name](played, argument, seed)
+    if name in WRAPPERS:
+        return WRAPPERS[name](make, played, argument, seed)
     plugins = _plugins()
     if name in plugins:
         agent = _make(plugins[name], played, argument, seed)
         if not getattr(agent, "name", ""):
             agent.name = spec
         return agent
-    known = list(dict.fromkeys([*played.heuristics, *SEARCHERS, *plugins]))
+    known = list(dict.fromkeys([*played.heuristics, *SEARCHERS, *WRAPPERS, *plugins]))
     close = difflib.get_close_matches(name, known, n=1)
     hint = f"did you mean {close[0]!r}? " if close else ""
     raise ValueError(f"agent {spec!r} is unknown: {hint}there are {', '.join(known)}")
@@ -93,7 +104,7 @@ def _idea(entry: EntryPoint) -> str:
     return _described(factory) or f"no description in {entry.value}"
 
 
-def _described(factory: Factory) -> str:
+def _described(factory: Callable[..., Agent]) -> str:
     return (factory.__doc__ or "").strip().split("\n")[0]
 
 

@@ -133,12 +133,18 @@ class Game:
         reveal_all: as `reveal`, with all hands open: for spectators and for critics in training.
         imagine: (view, word, state) -> next random word. Write a game to the record `state` that the view cannot tell from the true one.
         disguise: (states, index, seats, words). Change everything that the seats may not know, and nothing else, by the dice `words`.
+        dice: (views, seed, numbers). Write a random number in [0, 1) for each view to (k,) float64; it follows from `seed`, uint64, and
+            what the seat sees.
         legal: (views, masks). Write 1 for each legal action to (k, num_actions) int8.
         encode: (views, vectors). Write observations to (k, layout.size or compact_size) float32.
         act: (views, kind, seed, actions). Write the decisions of a heuristic to (k,) int64.
+        expect: (views, costs). Write what the heuristic "greedy" expects each action to cost at once to (k, num_actions) float64; infinite
+            for illegal actions.
         playouts: (views, first, count, kind, seed, stats). Play every legal action of each view out to the end of the round, `count`
             times in equal deals, a heuristic deciding for everybody from then on, and add to `stats`, (k, num_actions, len(self.stats))
             float64: how often, the seat's costs, their squares, and how often each of what else `stats` names has happened.
+        search: (views, rollouts, sharpness, seed, stats). As `playouts` with the heuristic "random", against others whose next decisions
+            are likely ones, the more so the greater `sharpness` (1: as the game's model has it, 0: random).
         stats: names of what playouts add up for an action, "playouts", "cost" and "squares" first.
         play_on: the same as asking rule-based players view by view until the outside seat of each game decides, in one call; see
             `games/sixnimmt/autoplay.py`. None: they are asked.
@@ -179,10 +185,13 @@ class Game:
     reveal_all: Callable[..., None]
     imagine: Callable[..., Any]
     disguise: Callable[..., None]
+    dice: Callable[..., None]
     legal: Callable[..., None]
     encode: Callable[..., None]
     act: Callable[..., None]
+    expect: Callable[..., None]
     playouts: Callable[..., None]
+    search: Callable[..., None]
     stats: tuple[str, ...]
     costs: Callable[[States], NDArray[Any]]
     board: Callable[..., str]

@@ -49,6 +49,10 @@ def kernel(function: F) -> F:
     """Compile `function`, one at the top level of a module, with Numba on its first call, without the GIL; cache the machine code on disk.
 
     Single-threaded on purpose: Numba's thread pool spins on shared cores and does not survive a fork.
+
+    A record does not keep the array alive that it lies in: after `record = np.zeros(1, DTYPE)[0]` its memory is free for others to
+    write to. A kernel names the array, and takes the record from it where it is used: `kept = np.zeros(1, DTYPE)`, `helper(kept[0])`
+    in the loop; what is used in a loop is kept to the end of it.
     """
     compiled: Any = numba.njit(nogil=True)(function)
     if compiled is not function:  # as it is with NUMBA_DISABLE_JIT=1

@@ -38,6 +38,7 @@ TINY = Scale(
 RESULTS: dict[str, dict[str, tuple[str, bool, bool]]] = {
     "engine": {f"engine.{kind}.{batch}": ("cards/s", True, False) for kind in ("step", "observed") for batch in (1, 3)},
     "players": {"players.ten": ("s/turn", True, True)},
+    "playouts": {"playouts.random": ("playouts/s", True, True)},
     "memory": {"memory.game": ("bytes", False, True)},
     "aec": {"aec.steps": ("steps/s", True, True)},
     "parallel": {"parallel.steps": ("steps/s", True, True)},

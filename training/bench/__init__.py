@@ -39,6 +39,7 @@ class Benchmark:
 BENCHMARKS: Final = {
     "engine": Benchmark("engine", "card plays in batches of games of four, beside plain Python; observed: shown to every seat each turn"),
     "players": Benchmark("engine", "time of a turn with ten players, beside four"),
+    "playouts": Benchmark("playouts", "playouts of a searching player, four players from ten cards left, beside plain Python"),
     "memory": Benchmark("engine", "bytes a game"),
     "aec": Benchmark("envs", "steps of the PettingZoo AEC environment, beside PettingZoo's Connect Four"),
     "parallel": Benchmark("forms", "joint steps of the PettingZoo parallel environment, beside the conversion of the AEC form"),

@@ -59,7 +59,7 @@ def play_on(
     for k in range(len(index)):
         if choices[k] >= 0 and not is_legal(states[index[k]], outside[index[k]], choices[k]):
             return -1 - k
-    notes, view = np.zeros(1, NOTES)[0], np.zeros(1, VIEW)[0]
+    kept, shown = np.zeros(1, NOTES), np.zeros(1, VIEW)
     forced = 0
     for k in range(len(index)):
         game = index[k]
@@ -72,7 +72,7 @@ def play_on(
                 if choice < 0:
                     break
                 forced += 1
-            one_step(state, own, choice, chairs[game], kinds, seeds, view, notes, log, logged)
+            one_step(state, own, choice, chairs[game], kinds, seeds, shown[0], kept[0], log, logged)
             choice = -1
         over[game] = state.table.phase == OVER
         costs[game] = state.table.totals[own]

@@ -192,9 +192,9 @@ def encode(views: Any, vectors: Any) -> None:
     """Write the observations of `views`, (k,) VIEW, to `vectors`: (k, LAYOUT.size) or, cut short, (k, COMPACT_SIZE) float32."""
     if vectors.shape[0] != len(views) or (vectors.shape[1] != _CARDS_AT and vectors.shape[1] != _SIZE):
         raise ValueError("vectors must be (k, LAYOUT.size) or (k, COMPACT_SIZE), k being the number of views")
-    notes = np.zeros(1, NOTES)[0]
+    kept = np.zeros(1, NOTES)
     for k in range(len(views)):
-        _encode(views[k], notes, vectors[k])
+        _encode(views[k], kept[0], vectors[k])
 
 
 @kernel
@@ -222,12 +222,12 @@ def show_all(states: Any, game: int, views: Any, masks: Any, vectors: Any) -> in
     players = i64(states[game].table.num_players)
     if len(views) != players or masks.shape != (players, NUM_ACTIONS) or vectors.shape != (players, _SIZE):
         raise ValueError("views must be (n,), masks (n, 113) and vectors (n, LAYOUT.size), n being the number of players")
-    notes = np.zeros(1, NOTES)[0]
+    kept = np.zeros(1, NOTES)
     due = 0
     for seat in range(players):
         reveal_to(states[game], seat, False, views[seat])
         write_legal(views[seat], masks[seat])
-        _encode(views[seat], notes, vectors[seat])
+        _encode(views[seat], kept[0], vectors[seat])
         due |= i64(views[seat].deciding) << seat
     for seat in range(players):
         if due != 0 and due >> seat & 1 == 0:

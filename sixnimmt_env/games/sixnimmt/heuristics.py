@@ -15,8 +15,8 @@ from ...core.kernel import i64, kernel
 from ...core.seeding import below, mix
 from .engine import NOWHERE, landing
 from .features import NOTES, cheapest_row, expected_cost, heads_at_once, last_card, take_notes
-from .state import ACTION_FRONT, ACTION_ROW, ACTION_WAIT, DRAFT, PICK, ROW
-from .view import fingerprint, revealed
+from .state import ACTION_FRONT, ACTION_ROW, ACTION_WAIT, DRAFT, NUM_ACTIONS, PICK, ROW
+from .view import fingerprint, revealed, write_legal
 
 UNIFORM, RANDOM, LOWEST, HIGHEST, CLOSEST, GREEDY = range(6)
 
@@ -42,9 +42,39 @@ def act(views: Any, kind: int, seed: Any, actions: Any) -> None:
     """
     if len(actions) != len(views):
         raise ValueError("actions must be as long as views")
-    notes = np.zeros(1, NOTES)[0]
+    kept = np.zeros(1, NOTES)
     for k in range(len(views)):
-        actions[k] = decide(views[k], kind, seed, notes)
+        actions[k] = decide(views[k], kind, seed, kept[0])
+
+
+@kernel
+def expect(views: Any, costs: Any) -> None:
+    """Write the bull heads that "greedy" expects of each action at once to `costs`, (k, 113) float64; infinite for illegal actions.
+
+    Of a draft pick it expects nothing: all are 0.
+    """
+    if costs.shape != (len(views), NUM_ACTIONS):
+        raise ValueError("costs must be (k, 113), k being the number of views")
+    kept, mask = np.zeros(1, NOTES), np.zeros(NUM_ACTIONS, dtype=np.int8)
+    for k in range(len(views)):
+        view = views[k]
+        take_notes(view, kept[0])
+        write_legal(view, mask)
+        for action in range(NUM_ACTIONS):
+            costs[k, action] = _expected(view, kept[0], action) if mask[action] else np.inf
+
+
+@kernel
+def _expected(view: Any, notes: Any, action: int) -> float:
+    """The bull heads that a legal action is expected to cost at once."""
+    phase = view.table.phase
+    if phase == PICK:
+        return expected_cost(view, notes, action + 1)[0]
+    if phase == DRAFT:
+        return 0.0
+    if phase == ROW:
+        return float(view.table.row_heads[action - ACTION_ROW])
+    return float(heads_at_once(view.table, action - (ACTION_FRONT if action >= ACTION_FRONT else ACTION_ROW)))
 
 
 @kernel

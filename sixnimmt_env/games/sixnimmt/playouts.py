@@ -16,10 +16,10 @@ import numpy as np
 
 from ...core.cards import above
 from ...core.kernel import i64, kernel
-from ...core.seeding import below, mix
+from ...core.seeding import below, mix, uniform
 from .autoplay import one_step
 from .engine import NOWHERE, landing, lay, take
-from .features import NOTES, cheapest_row, heads_at_once
+from .features import NOTES, cheapest_row
 from .heuristics import RANDOM
 from .rules import MAX_CAPACITY, MAX_CARD, MAX_HAND, MAX_ROWS, MAX_SEATS
 from .state import ACTION_FRONT, ACTION_ROW, DRAFT, NUM_ACTIONS, OVER, PICK, ROW, STATE
@@ -32,6 +32,7 @@ NUM_STATS: Final = len(STATS)
 
 BOARD: Final = np.dtype(
     [
+        ("word", np.uint64),  # dice for ties
         ("totals", np.uint32, (MAX_SEATS,)),
         ("rows", np.uint8, (MAX_ROWS, MAX_CAPACITY)),
         ("row_len", np.uint8, (MAX_ROWS,)),
@@ -44,12 +45,15 @@ BOARD: Final = np.dtype(
     ],
     align=True,
 )
-"""The fields of a table that placing a card reads and writes."""
+"""The fields of a table that placing a card reads and writes, and dice."""
 
 DECK: Final = np.dtype(
     [
         ("pool", np.uint8, (MAX_SEATS, MAX_CARD)),  # cards that a seat may hold; those of seat 0 are all seats' where hands are hidden
         ("pool_size", np.int64, (MAX_SEATS,)),
+        ("drawn", np.uint8, (MAX_SEATS, MAX_CARD)),  # the same, in the order in which they are dealt and played
+        ("weights", np.float64, (MAX_CARD + 1,)),  # how likely a card is the next that its holder plays, beside the others of his hand
+        ("weighted", np.uint8),  # 0: all equally likely
         ("hand", np.uint8, (MAX_HAND,)),  # own cards, ascending
         ("mine", np.uint8, (MAX_HAND,)),  # own cards in the order they are played
         ("keys", np.int64, (MAX_HAND, MAX_SEATS)),  # turn by turn the others' cards, ascending, as 16 * card + seat
@@ -74,6 +78,8 @@ def playouts(views: Any, first: int, count: int, kind: int, seed: Any, stats: An
     if stats.shape != (len(views), NUM_ACTIONS, NUM_STATS):
         raise ValueError("stats must be (k, 113, NUM_STATS), k being the number of views")
     mask = np.zeros(NUM_ACTIONS, dtype=np.int8)
+    # Arrays are kept, not their records: a record alone does not keep its memory (see `core.kernel`).
+    decks, boards, states, shown, notes = np.zeros(1, DECK), np.zeros(2, BOARD), np.zeros(1, STATE), np.zeros(1, VIEW), np.zeros(1, NOTES)
     for k in range(len(views)):
         view = views[k]
         write_legal(view, mask)
@@ -81,9 +87,9 @@ def playouts(views: Any, first: int, count: int, kind: int, seed: Any, stats: An
         if view.deciding == 0:
             continue
         if kind == RANDOM and view.table.phase != DRAFT:
-            _at_random(view, mask, first, count, word, stats[k])
+            _at_random(view, mask, first, count, word, decks[0], boards, stats[k])
         else:
-            _by_players(view, mask, first, count, kind, word, stats[k])
+            by_players(view, mask, first, count, kind, word, states[0], shown[0], notes[0], stats[k])
 
 
 @kernel
@@ -100,21 +106,26 @@ def _add(stats: Any, action: int, heads: int, row: int, took: bool) -> None:
 
 
 @kernel
-def _at_random(view: Any, mask: Any, first: int, count: int, word: Any, stats: Any) -> None:
-    deck = np.zeros(1, DECK)[0]
-    boards = np.zeros(2, BOARD)
-    _set_board(view.table, boards[0])
-    _set_deck(view, deck)
+def _at_random(view: Any, mask: Any, first: int, count: int, word: Any, deck: Any, boards: Any, stats: Any) -> None:
+    set_board(view.table, boards[0])
+    set_deck(view, deck)
     for number in range(first, first + count):
-        _draw(view, deck, mix(word, number))
-        for action in range(NUM_ACTIONS):
-            if mask[action]:
-                _copy_board(boards[0], boards[1])
-                _play(view, deck, boards[1], action, stats)
+        try_all(view, mask, mix(word, number), deck, boards, stats)
 
 
 @kernel
-def _set_board(table: Any, board: Any) -> None:
+def try_all(view: Any, actions: Any, word: Any, deck: Any, boards: Any, stats: Any) -> None:
+    """One playout of each of `actions`, a mask, in the same deal; `boards[0]` and `deck` are set, `boards[1]` is overwritten."""
+    draw(view, deck, word)
+    for action in range(NUM_ACTIONS):
+        if actions[action]:
+            _start(boards[0], ~word, boards[1])
+            _play(view, deck, boards[1], action, stats)
+
+
+@kernel
+def set_board(table: Any, board: Any) -> None:
+    """Copy what placing a card reads from `table`, a TABLE or BOARD record."""
     board.num_rows = table.num_rows
     board.row_capacity = table.row_capacity
     board.professional = table.professional
@@ -126,15 +137,17 @@ def _set_board(table: Any, board: Any) -> None:
 
 
 @kernel
-def _copy_board(source: Any, board: Any) -> None:
-    _set_board(source, board)
+def _start(source: Any, word: Any, board: Any) -> None:
+    set_board(source, board)
+    board.word = word
     for seat in range(MAX_SEATS):
         board.totals[seat] = 0
 
 
 @kernel
-def _set_deck(view: Any, deck: Any) -> None:
-    """Which cards each seat may hold, and the own hand."""
+def set_deck(view: Any, deck: Any) -> None:
+    """Which cards each seat may hold, and the own hand; all cards are equally likely to be played next."""
+    deck.weighted = 0
     cards = np.empty(2, dtype=np.uint64)
     unseen(view, cards)
     deck.turns = _list(view.hand, deck.hand)
@@ -154,8 +167,8 @@ def _list(cards: Any, numbers: Any) -> int:
 
 
 @kernel
-def _draw(view: Any, deck: Any, word: Any) -> None:
-    """Draw the order in which everybody lays his cards."""
+def draw(view: Any, deck: Any, word: Any) -> None:
+    """Draw the order in which everybody lays his cards: it follows from `word`, whatever was drawn before."""
     own, turns = i64(view.seat), i64(deck.turns)
     others = 0
     for seat in range(i64(view.table.num_players)):
@@ -163,24 +176,44 @@ def _draw(view: Any, deck: Any, word: Any) -> None:
             continue
         holder = seat if view.open else 0
         taken = 0 if view.open else others * turns
+        if taken == 0:
+            for place in range(deck.pool_size[holder]):
+                deck.drawn[holder, place] = deck.pool[holder, place]
+        hand = deck.drawn[holder, taken : deck.pool_size[holder]]
         for turn in range(turns):
-            word, ahead = below(word, deck.pool_size[holder] - taken - turn)
-            card = i64(deck.pool[holder, taken + turn + ahead])
-            deck.pool[holder, taken + turn + ahead] = deck.pool[holder, taken + turn]
-            deck.pool[holder, taken + turn] = card
+            word, ahead = below(word, len(hand) - turn)
+            hand[turn], hand[turn + ahead] = hand[turn + ahead], hand[turn]
+        if deck.weighted:
+            word = _pick_by_weight(hand, turns, deck.weights, word)
+        for turn in range(turns):
+            key = 16 * i64(hand[turn]) + seat
             slot = others
-            while slot > 0 and deck.keys[turn, slot - 1] > 16 * card:
+            while slot > 0 and deck.keys[turn, slot - 1] > key:
                 deck.keys[turn, slot] = deck.keys[turn, slot - 1]
                 slot -= 1
-            deck.keys[turn, slot] = 16 * card + seat
+            deck.keys[turn, slot] = key
         others += 1
     for turn in range(turns):
         deck.mine[turn] = deck.hand[turn]
     for turn in range(turns - 1):
         word, ahead = below(word, turns - turn)
-        card = deck.mine[turn + ahead]
-        deck.mine[turn + ahead] = deck.mine[turn]
-        deck.mine[turn] = card
+        deck.mine[turn], deck.mine[turn + ahead] = deck.mine[turn + ahead], deck.mine[turn]
+
+
+@kernel
+def _pick_by_weight(hand: Any, held: int, weights: Any, word: Any) -> Any:
+    """Put one of the first `held` cards of `hand`, drawn by the cards' `weights`, in front; returns the next random word."""
+    left = 0.0
+    for at in range(held):
+        left += weights[hand[at]]
+    word, share = uniform(word)
+    left *= share
+    at = 0
+    while at < held - 1 and left >= weights[hand[at]]:
+        left -= weights[hand[at]]
+        at += 1
+    hand[0], hand[at] = hand[at], hand[0]
+    return word
 
 
 @kernel
@@ -225,13 +258,16 @@ def _turn(board: Any, keys: Any, others: int, own: int, card: int) -> tuple[int,
 
 @kernel
 def _place(board: Any, seat: int, card: int) -> tuple[int, bool]:
-    """Place a card; its owner takes the cheapest row, and the cheaper side. Returns the row, and whether it was taken."""
+    """Place a card; its owner takes the cheapest row, and any side. Returns the row, and whether it was taken."""
     end, front = landing(board, card)
     if end == NOWHERE and front == NOWHERE:
         row = cheapest_row(board)
         take(board, seat, row, card)
         return row, True
-    at_front = end == NOWHERE or (front != NOWHERE and heads_at_once(board, front) < heads_at_once(board, end))
+    at_front = end == NOWHERE
+    if end != NOWHERE and front != NOWHERE:
+        board.word, coin = below(board.word, 2)
+        at_front = coin == 1
     row = front if at_front else end
     before = board.totals[seat]
     lay(board, seat, row, at_front, card)
@@ -255,9 +291,8 @@ def _choose(board: Any, seat: int, card: int, action: int, takes: bool) -> tuple
 
 
 @kernel
-def _by_players(view: Any, mask: Any, first: int, count: int, kind: int, word: Any, stats: Any) -> None:
+def by_players(view: Any, mask: Any, first: int, count: int, kind: int, word: Any, state: Any, shown: Any, notes: Any, stats: Any) -> None:
     """Playouts in which the player `kind` decides for everybody, looking at what each seat may know."""
-    state, shown, notes = np.zeros(1, STATE)[0], np.zeros(1, VIEW)[0], np.zeros(1, NOTES)[0]
     chairs, kinds, seeds = np.zeros(MAX_SEATS, dtype=np.int64), np.array([kind]), np.zeros(1, dtype=np.uint64)
     log, logged = np.zeros((0, 2), dtype=np.int64), np.zeros(1, dtype=np.int64)
     own, table = i64(view.seat), view.table

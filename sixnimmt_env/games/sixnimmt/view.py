@@ -14,7 +14,7 @@ import numpy as np
 from ...core.cards import above, fill, has, insert, nth, size
 from ...core.game import ILLEGAL, NEXT_SEAT
 from ...core.kernel import i64, kernel
-from ...core.seeding import below, mix
+from ...core.seeding import below, mix, uniform
 from .engine import NOWHERE, check_index, decides, landing, undrafted
 from .engine import commit as engine_commit
 from .rules import LOGIC, MAX_CARD, MAX_SEATS
@@ -188,6 +188,15 @@ def fingerprint(view: Any) -> Any:
 
 
 @kernel
+def dice(views: Any, seed: Any, numbers: Any) -> None:
+    """Write a number in [0, 1) for each of `views` to `numbers`, (k,) float64: it follows from the uint64 `seed` and what the seat sees."""
+    if len(numbers) != len(views):
+        raise ValueError("numbers must be as long as views")
+    for k in range(len(views)):
+        numbers[k] = uniform(mix(seed, fingerprint(views[k])))[1]
+
+
+@kernel
 def imagine(view: Any, word: Any, state: Any) -> Any:
     """Fill `state` (a STATE record) with a game that `view` cannot tell from the true one; returns the next random `word`.
 
@@ -234,12 +243,12 @@ def disguise(states: Any, index: Any, seats: Any, words: Any) -> None:
     check_index(states, index)
     if len(seats) != len(index) or len(words) != len(index):
         raise ValueError("seats and words must be as long as index")
-    view = np.zeros(1, VIEW)[0]
+    shown = np.zeros(1, VIEW)
     for k in range(len(index)):
         state = states[index[k]]
         own, before = i64(seats[k]), state.picks.copy()
-        reveal_to(state, own, False, view)
-        word = imagine(view, words[k], state)
+        reveal_to(state, own, False, shown[0])
+        word = imagine(shown[0], words[k], state)
         for seat in range(i64(state.table.num_players)):
             if before[seat] == 0:
                 continue

@@ -154,6 +154,58 @@ def test_only_players_with_dice_heed_the_seed(name: str) -> None:
     assert len(answers) == (20 if name in DICE else 1)
 
 
+# --- what "greedy" expects ---------------------------------------------------------------------------------------------
+
+
+def expected(views: NDArray[np.void]) -> NDArray[np.float64]:
+    costs = np.full((len(views), GAME.num_actions), np.nan)
+    GAME.expect(views, costs)
+    return costs
+
+
+# Heads of ROWS: 2, 1, 13 (full), 1. Beside their nine cards and an own one there are 94.
+EXPECTED: list[tuple[dict[str, Any], dict[int, float]]] = [
+    ({"hand": [62]}, {62: 13.0}),
+    ({"hand": [38]}, {38: 0.0}),
+    ({"hand": [1]}, {1: 1.0}),
+    ({"hand": [2]}, {2: (93 / 94) ** 3}),  # 1 may come before it
+    ({"hand": [63, 38]}, {63: 13 * (92 / 93) ** 3, 38: 0.0}),  # 62 may
+    ({"hand": [], "revealed": {0: 2, 1: 99, 2: 100, 3: 101}}, {105: 2.0, 106: 1.0, 107: 13.0, 108: 1.0}),
+    ({"hand": [], "rows": [[50], [60, 61, 62, 63, 64], [30], [20]], "revealed": {0: 55, 1: 104}, "num_players": 2, "professional": True},
+     {105: 0.0, 110: 3 + 4.0}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("table", "costs"), EXPECTED)
+def test_what_greedy_expects(table: dict[str, Any], costs: dict[int, float]) -> None:
+    """By card or, from 105 on, action + 1."""
+    views = np.array([table_view(**{"rows": ROWS, **table})])
+    found = expected(views)[0]
+    assert np.flatnonzero(np.isfinite(found)).tolist() == sorted(number - 1 for number in costs)
+    for number, cost in costs.items():
+        assert found[number - 1] == pytest.approx(cost)
+
+
+@pytest.mark.parametrize("rules", [*VARIANTS, *SMALL], ids=name_of)
+def test_greedy_takes_what_it_expects_least_of(rules: Rules) -> None:
+    for states in walk(rules, 1, seed=8):
+        views = all_views(states)
+        due = views["deciding"] == 1
+        costs, actions = expected(views), decide("greedy", views)
+        assert (np.isfinite(costs) == legal_masks(views)).all()
+        rows = np.flatnonzero(due)
+        assert (costs[rows, actions[rows]] <= costs[rows].min(axis=1) + 1e-9).all()
+        drafting = views["table"]["phase"] == DRAFT
+        assert not costs[drafting][np.isfinite(costs[drafting])].any()
+
+
+def test_costs_are_written_where_there_is_room() -> None:
+    views = all_views(in_phase(PICK, 1, Rules()))
+    for shape in ((len(views), GAME.num_actions - 1), (len(views) + 1, GAME.num_actions)):
+        with pytest.raises(ValueError, match=r"costs must be \(k, 113\), k being the number of views"):
+            GAME.expect(views, np.zeros(shape))
+
+
 # --- dice --------------------------------------------------------------------------------------------------------------
 
 
@@ -191,3 +243,19 @@ def test_every_option_comes_equally_often_over_views(name: str) -> None:
     # Two neighbours at the table do not roll alike.
     pairs = places.reshape(-1, 5)[:, :2] - 1
     check_even(np.bincount(pairs[:, 0] * 10 + pairs[:, 1], minlength=100))
+
+
+def test_dice_of_views_are_even_and_follow_from_seed_and_view() -> None:
+    views = all_views(next(walk(Rules(num_players=5), 1_000, seed=2)))
+    numbers, again, other = (np.full(len(views), np.nan) for _ in range(3))
+    order = np.random.default_rng(0).permutation(len(views))
+    GAME.dice(views, np.uint64(7), numbers)
+    GAME.dice(views[order], np.uint64(7), again)
+    GAME.dice(views, np.uint64(8), other)
+    assert (again == numbers[order]).all()
+    assert (numbers >= 0).all()
+    assert (numbers < 1).all()
+    for dice in (numbers, (numbers + other) % 1, (numbers - other) % 1):  # and those of two seeds are independent
+        check_even(np.bincount((dice * 20).astype(np.int64), minlength=20))
+    with pytest.raises(ValueError, match="numbers must be as long as views"):
+        GAME.dice(views, np.uint64(7), numbers[1:])
