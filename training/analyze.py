@@ -64,7 +64,13 @@ def from_trace(path: Path, event: int, seat: int) -> np.void:
         raise ValueError(f"--event {event} is none of {path}: there are 0 to {len(trace) - 1}; `sixnimmt replay {path}` lists them")
     if not 0 <= seat < len(trace.players):
         raise ValueError(f"--seat {seat} is none of {path}: there are 0 to {len(trace.players) - 1}")
-    return trace.step(event).view_before(seat)
+    view = trace.step(event).view_before(seat)
+    if not view["deciding"]:
+        raise ValueError(
+            f"--event {event}: seat {seat} has nothing to decide just before it: take an event in which {trace.players[seat]} lays a card, "
+            f"takes a row or chooses a side, or name another --seat; `sixnimmt replay {path}` lists them"
+        )
+    return view
 
 
 def cards(text: str) -> list[int]:

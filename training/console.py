@@ -9,7 +9,7 @@ from rich.console import Console
 
 def say(console: Console, line: str) -> None:
     """Print `line` as it is: in one piece, and whatever signs it holds."""
-    console.print(line, highlight=False, markup=False, soft_wrap=True)
+    console.print(line, highlight=False, markup=False, emoji=False, soft_wrap=True)
 
 
 class SteadyConsole(Console):

@@ -17,6 +17,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
+from rich.text import Text
 
 from sixnimmt_env import arena
 from sixnimmt_env.agents import Agent
@@ -24,6 +25,7 @@ from sixnimmt_env.arena import Entrant, Plan, Results, UntilDecided
 from sixnimmt_env.arena.journal import Journal
 from sixnimmt_env.arena.tournament import identity
 from sixnimmt_env.core.files import write_atomically
+from sixnimmt_env.core.seeding import MAX_SEED
 from training.config import dump
 from training.console import say
 from training.plugin import agent_of, one_thread, variant_note
@@ -46,13 +48,14 @@ def plan_of(config: Tournament, told: Callable[[str], object] = lambda note: Non
     """
     entrants = []
     for number, (path, spec) in enumerate(config.agents_named()):
-        agent = make(spec, config.game, config.seed + 1 + number)
+        seed = (config.seed + 1 + number) % (MAX_SEED + 1)
+        agent = make(spec, config.game, seed)
         network = _network(agent)
         if network is not None and getattr(config.rules, "deck", None) == "logic" and not network.shape.draft:
             raise config.fault(path, "was trained without the draft of the logic deck and has not learned to draft")
         if note := variant_note(agent, config.rules):
             told(note)
-        entrants.append(Entrant(list(config.agents)[number], spec, config.seed + 1 + number, _mark(agent)))
+        entrants.append(Entrant(list(config.agents)[number], spec, seed, _mark(agent)))
     play = config.play
     return Plan(config.game, config.rules, tuple(entrants), config.seatings(), play.deals, config.seed, play.chunk_games)
 
@@ -201,7 +204,7 @@ def show(results: Results, console: Console) -> None:
         points = results.ratings.points[standing.agent]
         half = (results.ratings.high[standing.agent] - results.ratings.low[standing.agent]) / 2
         table.add_row(
-            escape(standing.name),
+            Text(standing.name),
             _with_error(standing.heads.mean, standing.heads.se, 2),
             _with_error(100 * standing.wins.mean, 100 * standing.wins.se, 1) + " %",
             f"{standing.rank.mean:.2f}",

@@ -67,7 +67,8 @@ class ScheduleSection(Section):
     repeats: Annotated[bool | None, BeforeValidator(_optional_truth)] = None
     """Whether an agent may have several seats in round_robin and gauntlet. null: only where there are fewer agents than seats."""
     most_games: Annotated[int, whole(1, 100_000)] = MOST_GAMES
-    """Games on one deal at most in round_robin and gauntlet; where all line-ups are more, a balanced choice of them is played."""
+    """Games on one deal at most in round_robin and gauntlet; where all line-ups are more, a balanced choice of them is played. (Many agents
+    need more games for that, at least one each in each seat.)"""
 
 
 class Play(Section):
@@ -97,7 +98,7 @@ class Tournament(Root):
     ] = "tournament"
     """Name of the tournament; its folder is runs/<name>. Default: the name of the file."""
     game: str = Field(default="sixnimmt", description=f"The game: {', '.join(games.names())}.")
-    seed: Annotated[int, Seed] = 0
+    seed: Seed = 0
     """Fixes the deals and the agents' dice."""
     rules: Rules = Field(default_factory=dict, validate_default=True)
     """The variant of the game that is played, one round or a whole match."""

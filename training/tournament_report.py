@@ -6,6 +6,7 @@ import base64
 import html
 import io
 import math
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
@@ -38,7 +39,9 @@ def pictures(results: Results) -> dict[str, bytes]:
 
 def _png(figure: Figure) -> bytes:
     buffer = io.BytesIO()
-    figure.savefig(buffer, format="png", dpi=120)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing from", UserWarning)  # a sign of a name; a box stands for it
+        figure.savefig(buffer, format="png", dpi=120)
     plt.close(figure)
     return buffer.getvalue()
 

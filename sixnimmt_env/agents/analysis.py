@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..core.game import Game, Views
-from .base import Agent, as_views
+from .base import Agent, as_views, name_of
 
 
 @runtime_checkable
@@ -56,7 +56,7 @@ def analyze(agent: Agent, view: Any) -> list[Prospect]:
     """
     if not isinstance(agent, Searcher):
         raise ValueError(
-            f"agent {agent.name!r} does not search, so it cannot tell what its actions lead to: take monte_carlo:rollouts=1000"
+            f"agent {name_of(agent)!r} does not search, so it cannot tell what its actions lead to: take monte_carlo:rollouts=1000"
         )
     views = as_views(agent.game, [view])
     stats = agent.statistics(views)[0]

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ..core.game import Game, Views
 from .base import SearchingAgent
-from .options import Option, read
+from .options import Option, check, read
 
 _SLICE: Final = 16  # playouts an action between two looks at the clock
 
@@ -42,7 +42,7 @@ class MonteCarloAgent(SearchingAgent):
         policy: who plays everybody in the playouts.
 
     Raises:
-        ValueError: a `policy` that is no rule-based player of the game.
+        ValueError: a `policy` that is no rule-based player of the game, or a number outside its bounds.
     """
 
     def __init__(
@@ -56,6 +56,7 @@ class MonteCarloAgent(SearchingAgent):
     ) -> None:
         if policy not in game.heuristics:
             raise ValueError(f"policy={policy!r} is unknown: choose one of {', '.join(game.heuristics)}")
+        check(name, OPTIONS, rollouts=rollouts, seconds=seconds)
         self.rollouts, self.seconds, self.policy = rollouts, seconds, policy
         super().__init__(game, name, seed)
 

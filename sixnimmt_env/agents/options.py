@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 
 @dataclass(frozen=True, slots=True)
 class Option:
@@ -45,16 +47,36 @@ def read(agent: str, argument: str, options: Sequence[Option]) -> dict[str, Any]
     return {option.name: given.get(option.name, option.default) for option in options}
 
 
+def check(agent: str, options: Sequence[Option], **given: Any) -> None:
+    """`ValueError` for numbers given in Python that their options would not take as text."""
+    for option in options:
+        value = given.get(option.name, option.default)
+        if option.kind is str or (value is None and option.default is None):
+            continue
+        kinds = (int, np.integer) if option.kind is int else (int, float, np.integer, np.floating)
+        if isinstance(value, bool) or not isinstance(value, kinds) or not _inside(option, value):
+            raise _unfit(agent, option, repr(value))
+
+
+def _inside(option: Option, value: Any) -> bool:
+    """Whether a number is within the bounds; nan is not."""
+    return bool((option.least or 0) <= value <= (option.most or float("inf")))
+
+
+def _unfit(agent: str, option: Option, text: str) -> ValueError:
+    what = {int: "a whole number", float: "a number", str: "a word"}[option.kind]
+    bounds = f" from {option.least:g} to {option.most:g}" if option.least is not None and option.most is not None else ""
+    return ValueError(f"agent {agent!r}: {option.name}={text} must be {what}{bounds} ({option.meaning})")
+
+
 def _value(agent: str, option: Option, text: str) -> Any:
     try:
         value = option.kind(text)
     except ValueError:
         value = None
-    inside = value is not None and (option.kind is str or (option.least or 0) <= value <= (option.most or float("inf")))
+    inside = value is not None and (option.kind is str or _inside(option, value))
     if not inside or text == "":
-        what = {int: "a whole number", float: "a number", str: "a word"}[option.kind]
-        bounds = f" from {option.least:g} to {option.most:g}" if option.least is not None and option.most is not None else ""
-        raise ValueError(f"agent {agent!r}: {option.name}={text} must be {what}{bounds} ({option.meaning})")
+        raise _unfit(agent, option, text)
     return value
 
 

@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 
 from ..core.game import Game, Views
 from .base import SearchingAgent
-from .options import Option, read
+from .options import Option, check, read
 
 _TRIAL: Final = 32  # playouts an action that tell how many fit into the time
 
@@ -57,6 +57,9 @@ class SearchAgent(SearchingAgent):
         rollouts: playouts for each legal action.
         seconds: think as long for each decision instead.
         sharpness: how sure it is of what the others do next: 0 random, 1 as the game's model has it.
+
+    Raises:
+        ValueError: a number outside its bounds.
     """
 
     def __init__(
@@ -68,6 +71,7 @@ class SearchAgent(SearchingAgent):
         seconds: float | None = None,
         sharpness: float = 1.0,
     ) -> None:
+        check(name, OPTIONS, rollouts=rollouts, seconds=seconds, sharpness=sharpness)
         self.rollouts, self.seconds, self.sharpness = rollouts, seconds, sharpness
         super().__init__(game, name, seed)
 

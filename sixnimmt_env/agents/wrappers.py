@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ..core.game import Game, Views
 from .base import Agent
-from .options import Option, read
+from .options import Option, check, read
 
 Make = Callable[[str, Game, int], Agent]
 """How an agent within is made: (spec, game, seed) -> Agent."""
@@ -59,6 +59,7 @@ class EpsilonAgent(_Wrapper):
     """
 
     def __init__(self, agent: Agent, rate: float, name: str = "epsilon", seed: int = 0) -> None:
+        check(name, [RATE], rate=rate)
         self.rate = rate
         super().__init__(name, [agent], seed)
 
@@ -81,11 +82,12 @@ class SoftmaxAgent(_Wrapper):
     +- 0.15. A high one takes any row as well, which "random" does not.
 
     Raises:
-        ValueError: `agent` does not say what it expects.
+        ValueError: `agent` does not say what it expects, or a temperature that is none.
     """
 
     def __init__(self, agent: Agent, temperature: float, name: str = "softmax", seed: int = 0) -> None:
         agent.values(np.zeros(0, dtype=agent.game.view_dtype))
+        check(name, [TEMPERATURE], temperature=temperature)
         self.temperature = temperature
         super().__init__(name, [agent], seed)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import zipfile
+import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +20,8 @@ FORMAT: Final = "sixnimmt_env tournament"
 VERSION: Final = 1
 PLAN: Final = "plan.json"
 FOLDER: Final = "played"
+_DAMAGE: Final = (ValueError, TypeError, KeyError, EOFError, RuntimeError, OverflowError, zipfile.BadZipFile, zlib.error)
+"""What NumPy and its zip files raise for a file with wrong bytes; RuntimeError for signs of methods that they do not know."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,8 +76,9 @@ class Journal:
         elif folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
             raise ValueError(f"{folder}: is in use, but not by a tournament; name another folder")
         else:
-            (folder / FOLDER).mkdir(parents=True, exist_ok=True)
-            write_atomically(path, json.dumps(about) + "\n")
+            folder.mkdir(parents=True, exist_ok=True)
+            write_atomically(path, json.dumps(about) + "\n")  # first: a folder with anything else in it is none of ours
+        (folder / FOLDER).mkdir(exist_ok=True)
         return cls(folder, tuple(shape), agents)
 
     def add(self, chunk: Chunk) -> None:
@@ -93,12 +97,20 @@ class Journal:
         try:
             first, end = map(int, path.stem.split("-"))
             with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as file:
-                chunk = Chunk(first, file["costs"].astype(np.int64), file["illegal"], file["decisions"], file["seconds"])
-            if chunk.costs.shape != (end - first, *self.shape) or len(chunk.illegal) != self.agents:
-                raise ValueError(f"holds {chunk.costs.shape}")
-        except (ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+                costs = _array(file, "costs", "i", (end - first, *self.shape)).astype(np.int64)
+                illegal, decisions = (_array(file, name, "i", (self.agents,)) for name in ("illegal", "decisions"))
+                chunk = Chunk(first, costs, illegal, decisions, _array(file, "seconds", "f", (self.agents,)))
+        except _DAMAGE as error:
             raise ValueError(f"{path}: is damaged ({error}); delete it to have its deals played again") from error
         return chunk
+
+
+def _array(file: Mapping[str, NDArray[Any]], name: str, kind: str, shape: tuple[int, ...]) -> NDArray[Any]:
+    """An array of a file, which must be of this kind and shape and hold nothing below zero."""
+    array = file[name]
+    if array.dtype.kind != kind or array.shape != shape or not (array >= 0).all():
+        raise ValueError(f"{name} holds {array.dtype}, shape {array.shape}" + (", or less than 0" if array.shape == shape else ""))
+    return array
 
 
 def _cut(chunk: Chunk, deals: int) -> Chunk:
@@ -113,7 +125,7 @@ def _cut(chunk: Chunk, deals: int) -> Chunk:
 def _check_same(path: Path, about: Mapping[str, Any]) -> None:
     try:
         there = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ValueError(f"{path}: is damaged ({error}); name another folder") from error
     if not isinstance(there, dict) or there.get("format") != FORMAT:
         raise ValueError(f"{path}: is no plan of a tournament; name another folder")

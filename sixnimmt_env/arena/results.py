@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from . import sequential, statistics
 from .ratings import Ratings, rate
 from .schedule import Schedule
-from .statistics import FEW, LEVEL, POWER, Blocks, Comparison, Estimate
+from .statistics import DIGITS, FEW, LEVEL, POWER, Blocks, Comparison, Estimate
 from .tournament import Plan, Played
 
 
@@ -93,11 +93,9 @@ class Results:
         begin = f"not enough rounds to tell {first} and {second} apart ({size})"
         if comparison.further is None:
             return f"{begin}: they are as good as equal, no number of rounds would do"
+        deals = f"{_round(comparison.further):,} more deal{'s' if comparison.further > 1 else ''}"
         rounds = comparison.further * self.plan.schedule.games
-        return (
-            f"{begin}: if the difference is as large as it looks, about {_round(comparison.further):,} more deals "
-            f"({_round(rounds):,} matches) would do"
-        )
+        return f"{begin}: if the difference is as large as it looks, about {deals} ({_round(rounds):,} matches) would do"
 
 
 def summarise(played: Played, sequential_rule: bool = False, fits: int | None = None) -> Results:
@@ -161,7 +159,7 @@ def _standing(played: Played, values: Blocks, agent: int) -> Standing:
 def _comparisons(schedule: Schedule, values: Blocks, order: Sequence[int], sequential_rule: bool) -> Iterator[Comparison]:
     pairs = compared(schedule, order)
     for first, second in pairs:
-        differences = values.heads[:, first] - values.heads[:, second]
+        differences = statistics.between(values.heads, first, second)
         bounds = sequential.interval(differences, LEVEL / len(pairs)) if sequential_rule else None
         yield statistics.compare(values, first, second, len(pairs), bounds)
 
@@ -174,7 +172,7 @@ def _notes(played: Played, values: Blocks, sequential_rule: bool) -> Iterator[st
         yield f"Interrupted: these are the results of the first {plan.deals:,} deals."
     if not plan.schedule.complete:
         yield f"There are too many line-ups to play all on each deal: a balanced choice is played, {plan.schedule.games} games a deal."
-    if plan.deals > 1 and not np.ptp(values.heads, axis=0).any():
+    if plan.deals > 1 and not np.ptp(values.heads, axis=0).round(DIGITS).any():
         yield "All deals ended alike: nothing was left to chance, so the errors are 0 and more rounds tell no more."
     elif plan.deals < FEW:
         yield f"Only {plan.deals} deal{'s' if plan.deals > 1 else ''}: take the intervals with a grain of salt."

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .schedule import Schedule
-from .statistics import LEVEL, blocks
+from .statistics import LEVEL, between, blocks
 
 MIN_DEALS: Final = 64
 NARROWEST: Final = 1000  # deals at which the intervals are narrowest, in their own measure
@@ -64,7 +64,8 @@ class UntilDecided:
         """Take in the costs of the next deals, (deals, games, players); whether those so far suffice."""
         self._heads.append(blocks(costs, self.schedule, self.agents).heads)
         heads = np.concatenate(self._heads)
-        return all(self.settled(*interval(heads[:, first] - heads[:, second], LEVEL / len(self.pairs))) for first, second in self.pairs)
+        level = LEVEL / len(self.pairs)
+        return all(self.settled(*interval(between(heads, first, second), level)) for first, second in self.pairs)
 
     def settled(self, low: float, high: float) -> bool:
         """Whether an interval decides its comparison."""

@@ -20,6 +20,7 @@ from .schedule import Schedule
 LEVEL: Final = 0.05  # how often an interval may miss, and a verdict be wrong
 POWER: Final = 0.8  # how surely as many rounds as are advised tell a difference that is as large as it looks
 FEW: Final = 30  # deals: with fewer, intervals rest on the shape of the distribution
+DIGITS: Final = 9  # of averages of whole numbers; what is left below is rounding
 _BLOCKS: Final = 512  # deals at a time: whatever is computed from each seat takes memory
 _NEVER: Final = 1e9  # more deals than anybody plays
 
@@ -113,6 +114,12 @@ def _averaged(values: NDArray[np.float64] | NDArray[np.int64], weights: NDArray[
     return averages
 
 
+def between(heads: NDArray[np.float64], first: int, second: int) -> NDArray[np.float64]:
+    """(deals,) what the first agent lost more than the second. Equals differ by 0: averages of whole numbers do so up to rounding."""
+    differences: NDArray[np.float64] = np.round(heads[:, first] - heads[:, second], DIGITS)
+    return differences
+
+
 def estimate(values: NDArray[np.float64], level: float = LEVEL) -> Estimate:
     """The mean of (deals,) independent values with Student's interval."""
     n, mean = len(values), float(values.mean())
@@ -169,8 +176,7 @@ def compare(values: Blocks, first: int, second: int, comparisons: int = 1, bound
         comparisons: how many are made at once; the level of each is divided by their number (Bonferroni), so that with 95 % none is wrong.
         bounds: an interval that counts instead, such as that of a sequential rule.
     """
-    differences = values.heads[:, first] - values.heads[:, second]
-    differences = np.round(differences, 9)  # averages of whole numbers: what is left below is rounding
+    differences = between(values.heads, first, second)
     single = estimate(differences)
     together = estimate(differences, LEVEL / comparisons)
     low, high = bounds or (together.low, together.high)

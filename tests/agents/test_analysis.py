@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -56,3 +57,12 @@ def test_who_does_not_search_is_refused() -> None:
     waiting["deciding"] = 0
     with pytest.raises(ValueError, match="nothing to decide"):
         agents.analyze(agents.make("monte_carlo"), waiting)
+
+
+def test_a_nameless_agent_that_does_not_search() -> None:
+    class Nameless:
+        def act(self, views: Any) -> Any:
+            return np.full(len(views), 2)
+
+    with pytest.raises(ValueError, match="agent 'a Nameless' does not search"):
+        agents.analyze(Nameless(), VIEW)  # type: ignore[arg-type]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import time
 from typing import Any, ClassVar
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 
 from sixnimmt_env import agents
 from sixnimmt_env.agents.base import SearchingAgent
+from sixnimmt_env.agents.monte_carlo import MonteCarloAgent
 from sixnimmt_env.agents.registry import SEARCHERS, WRAPPERS
 from sixnimmt_env.agents.search import SearchAgent
 from sixnimmt_env.arena.match import play
@@ -242,3 +244,27 @@ def test_values_are_mean_costs_of_legal_actions() -> None:
     flat = agents.make("monte_carlo:rollouts=5", seed=2)
     due = legal_masks(views).sum(axis=1) > 1
     assert (flat.values(views).argmin(axis=1) == flat.act(views))[due].all()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"rollouts": 0}, "rollouts=0 must be a whole number from 1 to"),
+        ({"rollouts": -5}, "rollouts=-5 must be"),
+        ({"rollouts": 2.5}, "rollouts=2.5 must be"),
+        ({"rollouts": True}, "rollouts=True must be"),
+        ({"seconds": 0}, "seconds=0 must be a number from 0.0001 to"),
+        ({"seconds": math.nan}, "seconds=nan must be"),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("kind", [MonteCarloAgent, SearchAgent])
+def test_numbers_given_in_python_are_checked_as_well(kind: Any, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(message)):
+        kind(GAME, **options)
+
+
+def test_a_sharpness_that_is_none() -> None:
+    with pytest.raises(ValueError, match=r"sharpness=-1.0 must be a number from 0 to 10"):
+        SearchAgent(GAME, sharpness=-1.0)
+    assert SearchAgent(GAME, rollouts=np.int64(3), sharpness=2).act([table_view(hand=[3, 40], rows=[[5]])]) in (2, 39)  # type: ignore[arg-type]

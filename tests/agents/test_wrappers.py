@@ -166,3 +166,12 @@ def test_no_costs_no_odds() -> None:
     with pytest.raises(ValueError, match="agent 'epsilon' does not say what an action costs"):
         EpsilonAgent(agents.make("greedy"), 0.5).values(some_views()[:1])
     assert (agents.make("softmax:of=greedy").values(some_views()[:9]) == agents.make("greedy").values(some_views()[:9])).all()
+
+
+def test_numbers_given_in_python_are_checked_as_well() -> None:
+    for rate in (-0.1, 5.0, float("nan")):
+        with pytest.raises(ValueError, match=r"rate=.* must be a number from 0 to 1"):
+            EpsilonAgent(agents.make("greedy"), rate)
+    for temperature in (0.0, -1.0):
+        with pytest.raises(ValueError, match=r"temperature=.* must be a number from 0.001 to"):
+            SoftmaxAgent(agents.make("greedy"), temperature)

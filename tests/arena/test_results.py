@@ -112,6 +112,19 @@ def test_the_rule_that_stops_also_decides() -> None:
     assert "hold at all times" in ruled.notes[-1]
 
 
+@pytest.mark.parametrize("schedule", [arena.head_to_head(3, [1]), arena.head_to_head(7, [3]), arena.round_robin(3, 6)])
+def test_equals_do_not_differ_by_rounding(schedule: Schedule) -> None:
+    """Whose matches are the same on every deal, whoever sits where; the averages of thirds and sevenths are not, to the last bit."""
+    agents = int(schedule.seating.max()) + 1
+    costs = np.random.default_rng(1).integers(0, 30, size=(300, 1, 1)) + np.zeros((1, *schedule.seating.shape), dtype=np.int64)
+    rule = arena.UntilDecided(schedule, agents, arena.compared(schedule, agents))
+    assert rule(costs), "an interval of no width about 0: no deal makes a difference"
+    for sequential in (True, False):
+        found = arena.summarise(played(schedule, costs, agents), sequential, fits=5)
+        assert [comparison.decided for comparison in found.comparisons] == [0] * len(found.comparisons)
+        assert all("are equal: no deal made a difference" in found.verdict(comparison) for comparison in found.comparisons)
+
+
 def test_nothing_played() -> None:
     it = played(arena.head_to_head(4), np.zeros((1, 6, 4), dtype=np.int64), 2)
     with pytest.raises(ValueError, match="no deal was finished"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import signal
 import subprocess
@@ -276,6 +277,41 @@ def test_a_folder_is_of_one_tournament(tmp_path: Path) -> None:
         hold(changed, folder)
 
 
+def packed(arrays: dict[str, NDArray[Any]]) -> bytes:
+    buffer = io.BytesIO()
+    np.savez_compressed(buffer, **arrays)  # type: ignore[arg-type]
+    return buffer.getvalue()
+
+
+def test_wrong_bytes_are_harmless_or_named(tmp_path: Path) -> None:
+    """Whatever byte it is: the archive's own tables, the compressed numbers, their checksums."""
+    it = plan(arena.head_to_head(4), "greedy", "random", deals=3)
+    first = hold(it, tmp_path)
+    [chunk] = (tmp_path / "played").iterdir()
+    good, named, harmless = chunk.read_bytes(), 0, 0
+    for place in range(len(good)):
+        chunk.write_bytes(good[:place] + bytes([good[place] ^ 0xFF]) + good[place + 1 :])
+        try:
+            again = hold(it, tmp_path)
+        except ValueError as error:
+            named += "npz: is damaged (" in str(error)
+        else:
+            assert same(first, again)
+            harmless += 1
+    assert named + harmless == len(good)
+    assert named > harmless
+
+
+def test_a_folder_that_has_its_plan_alone(tmp_path: Path) -> None:
+    """Killed before anything was played, or cleaned up by hand."""
+    it = plan(arena.head_to_head(4), "greedy", "random", deals=3)
+    first = hold(it, tmp_path)
+    for chunk in (tmp_path / "played").iterdir():
+        chunk.unlink()
+    (tmp_path / "played").rmdir()
+    assert same(first, hold(it, tmp_path))
+
+
 def test_folders_that_cannot_be_used(tmp_path: Path) -> None:
     it = plan(arena.head_to_head(4), "greedy", "random", deals=3)
     (tmp_path / "mine").mkdir()
@@ -286,11 +322,22 @@ def test_folders_that_cannot_be_used(tmp_path: Path) -> None:
             hold(it, tmp_path / name)
     hold(it, tmp_path / "run")
     [chunk] = (tmp_path / "run" / "played").iterdir()
-    for content in (b"", chunk.read_bytes()[:100], b"no numbers"):
+    good = chunk.read_bytes()
+    arrays = dict(np.load(io.BytesIO(good)))
+    for content in (
+        b"",
+        good[:100],
+        b"no numbers",
+        packed(arrays | {"decisions": np.zeros(1, dtype=np.int64)}),
+        packed(arrays | {"illegal": np.array(0)}),
+        packed(arrays | {"costs": -arrays["costs"]}),
+        packed(arrays | {"seconds": arrays["seconds"] * np.nan}),
+    ):
         chunk.write_bytes(content)
         with pytest.raises(ValueError, match=r"npz: is damaged .* delete it to have its deals played again"):
             hold(it, tmp_path / "run")
-    for content in ("{", "[]", '{"format": "other"}'):
+    chunk.write_bytes(good)
+    for content in ("{", "[" * 100_000, "[]", '{"format": "other"}'):
         (tmp_path / "run" / "plan.json").write_text(content)
         with pytest.raises(ValueError, match=r"plan.json: is (damaged|no plan of a tournament)"):
             hold(it, tmp_path / "run")

@@ -62,6 +62,12 @@ def test_json_and_picture(capsys: pytest.CaptureFixture[str], tmp_path: Path) ->
         assert image.format == "PNG"
 
 
+def test_a_moment_without_a_decision(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = tmp_path / "match.jsonl"
+    traces.record(sixnimmt.GAME, sixnimmt.Rules(num_players=2), [agents.make("greedy")]).save(path)
+    assert "--event 0: seat 1 has nothing to decide" in said(capsys, str(path), "--event", "0", "--seat", "1", status=2)
+
+
 BAD: list[tuple[tuple[str, ...], str]] = [
     ((), "give a position"),
     (("x.json", *HAND), "not both"),
@@ -72,6 +78,7 @@ BAD: list[tuple[tuple[str, ...], str]] = [
     (("nothing.json",), "nothing.json: No such file"),
     ((*HAND, "--agent", "greedy"), "does not search"),
     ((*HAND, "--agent", "monte_carlo:rollouts=0"), "rollouts=0 must be a whole number from 1"),
+    ((*HAND, "--event", "3"), "--event is a moment of a recorded match"),
     ((*HAND, "--plot", "/nowhere/a.png"), "there is no folder"),
 ]
 

@@ -22,6 +22,7 @@ from rich.console import Console
 
 from sixnimmt_env import arena
 from sixnimmt_env.arena import Progress
+from sixnimmt_env.core.seeding import MAX_SEED
 from sixnimmt_env.games.sixnimmt import GAME, Rules
 from tests.training.small import DRAFT, PLAIN, network
 from training import policy, tournament, tournament_report
@@ -135,6 +136,7 @@ REFUSED = {
     "greedy random --format robin": "--format robin: must be one of",
     "greedy random --seats 2,x": "--seats [2, 'x']: must be whole numbers",
     "greedy random --deals 0": "--deals 0: must be a whole number from 1",
+    "greedy random --seed -1": "--seed -1: must be a whole number from 0 to",
     "greedy random --workers 0": "--workers 0: must be a whole number from 1 to 256",
     "greedy x.yaml": "x.yaml is a file: name it alone, or agents only",
     "nowhere.yaml": "nowhere.yaml: cannot be read: No such file or directory",
@@ -182,6 +184,19 @@ def test_a_tournament(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert all(seconds > 0 for seconds in timing.values())
     again = said(capsys, f"{QUICK} --deals 60")
     assert "1,200 of 1,200 games were played before" in again
+
+
+def test_names_are_shown_as_they_are(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (place / "names.yaml").write_text('agents: {":cow:": greedy, "[red]x": random, "back\\\\": highest, "日本": lowest}', encoding="utf-8")
+    out = said(capsys, "names.yaml --deals 2")
+    for name in (":cow:", "[red]x", "back\\", "日本"):
+        assert len(re.findall(rf"^{re.escape(name)} +\d", out, re.MULTILINE)) == 1
+        assert f" {name} apart" in out or f" {name} and " in out or f"{name} is better" in out or f"better than {name} by" in out
+    assert "back\\\\" not in out
+
+
+def test_the_largest_seed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "greedy" in said(capsys, f"greedy random --deals 2 --seed {MAX_SEED}")
 
 
 def test_tables(place: Path, capsys: pytest.CaptureFixture[str]) -> None:

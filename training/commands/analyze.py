@@ -27,7 +27,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--hand", metavar="CARDS", help="own cards, as in 3,17,40")
     parser.add_argument("--rows", nargs="+", metavar="CARDS", help="a row each, front to end: --rows 5 20,22 60 80,81,82")
-    parser.add_argument("--agent", default="monte_carlo:rollouts=1000", metavar="AGENT", help="who thinks about it (default: %(default)s)")
+    parser.add_argument(
+        "--agent",
+        default="monte_carlo:rollouts=1000",
+        metavar="AGENT",
+        help="who thinks about it, of those who search: monte_carlo or search (default: %(default)s)",
+    )
     parser.add_argument("--players", type=int, default=4, metavar="N", help="players at the table (default: %(default)s)")
     parser.add_argument("--seat", type=int, default=0, metavar="SEAT", help="own seat, from 0 (default: %(default)s)")
     parser.add_argument("--seen", default="", metavar="CARDS", help="cards that have lain open this round and do so no more")
@@ -68,6 +73,8 @@ def _position(options: argparse.Namespace) -> Any:
 
     if (options.position is None) == (options.hand is None and options.rows is None):
         raise ValueError("give a position: POSITION.json, or --hand 3,17,40 --rows 5 20,22 60 80,81,82 (not both)")
+    if options.event is not None and (options.position is None or options.position.suffix != ".jsonl"):
+        raise ValueError("--event is a moment of a recorded match: name its file, as in game.jsonl")
     if options.position is None:
         if options.hand is None or options.rows is None:
             raise ValueError("a position needs both --hand and --rows: --hand 3,17,40 --rows 5 20,22 60 80,81,82")

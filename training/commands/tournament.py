@@ -20,7 +20,9 @@ is played is kept: after Ctrl-C the same command goes on. configs/arena/quick.ya
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """What the command takes."""
-    parser.add_argument("agents", nargs="*", metavar="AGENT", help="two or more, each AGENT or NAME=AGENT; or one CONFIG.yaml")
+    parser.add_argument(
+        "agents", nargs="*", metavar="AGENT", help="two or more of `sixnimmt agents`, each AGENT or NAME=AGENT; or one CONFIG.yaml"
+    )
     parser.add_argument(
         "--format", help="head_to_head, one_vs_field, round_robin, gauntlet or cross_play (default: head_to_head for two, else round_robin)"
     )
