@@ -44,20 +44,27 @@ def plan_of(config: Tournament, told: Callable[[str], object] = lambda note: Non
         told: is called with what should be known about its agents, a line each.
 
     Raises:
-        ConfigError: an agent that cannot play the variant.
+        ConfigError: an agent that cannot play the variant, or is to think for longer than it may.
     """
     entrants = []
+    play = config.play
     for number, (path, spec) in enumerate(config.agents_named()):
         seed = (config.seed + 1 + number) % (MAX_SEED + 1)
         agent = make(spec, config.game, seed)
         network = _network(agent)
         if network is not None and getattr(config.rules, "deck", None) == "logic" and not network.shape.draft:
             raise config.fault(path, "was trained without the draft of the logic deck and has not learned to draft")
+        thinks = getattr(agent, "seconds", None)  # of searching agents that are told how long to think for a decision
+        if thinks is not None and play.seconds_limit is not None and thinks >= play.seconds_limit:
+            raise config.fault(
+                path, f"thinks {thinks:g} s for a decision, and {play.seconds_limit:g} s is allowed: raise play.seconds_limit, or null"
+            )
         if note := variant_note(agent, config.rules):
             told(note)
         entrants.append(Entrant(list(config.agents)[number], spec, seed, _mark(agent)))
-    play = config.play
-    return Plan(config.game, config.rules, tuple(entrants), config.seatings(), play.deals, config.seed, play.chunk_games)
+    return Plan(
+        config.game, config.rules, tuple(entrants), config.seatings(), play.deals, config.seed, play.chunk_games, play.seconds_limit
+    )
 
 
 def make(spec: str, game: str, seed: int) -> Agent:
@@ -198,7 +205,8 @@ def show(results: Results, console: Console) -> None:
         console.width = max(console.width, _WIDTH)  # nobody's window: names stay whole
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
     table.add_column("agent", overflow="fold")
-    for name in ("heads a match", "wins", "rank", "rating", "illegal", "a decision"):
+    broken = any(standing.forfeits for standing in results.standings)
+    for name in ("heads a match", "wins", "rank", "rating", "illegal", *(["forfeits"] if broken else []), "a decision"):
         table.add_column(name, justify="right", no_wrap=True)
     for standing in results.standings:
         points = results.ratings.points[standing.agent]
@@ -210,13 +218,14 @@ def show(results: Results, console: Console) -> None:
             f"{standing.rank.mean:.2f}",
             f"{points:+.0f} ± {half:.0f}" if half == half else f"{points:+.0f} ± ?",
             str(standing.illegal),
+            *([str(standing.forfeits)] if broken else []),
             f"{1e6 * standing.seconds_per_decision:,.1f} µs",
         )
     console.print(table)
     fair = f"a fair share of wins is {100 / plan.schedule.players:.1f} %"
     say(console, f"mean ± standard error over {plan.deals:,} deals; fewer heads are better; {fair}; rating ± half its 95 % interval")
-    for note in results.notes:
-        say(console, note)
+    for line in (*results.notes, *(f"- {broken}" for broken in results.forfeits)):
+        say(console, line)
     for comparison in results.comparisons[:_SENTENCES]:
         say(console, f"- {results.verdict(comparison)}")
     if len(results.comparisons) > _SENTENCES:

@@ -17,7 +17,7 @@ from pydantic import BeforeValidator, Field, ValidationInfo, field_validator, mo
 from sixnimmt_env import games
 from sixnimmt_env.arena import Schedule, cross_play, gauntlet, head_to_head, one_vs_field, round_robin
 from sixnimmt_env.arena.schedule import MOST_GAMES, SEATINGS
-from sixnimmt_env.arena.tournament import CHUNK_GAMES
+from sixnimmt_env.arena.tournament import CHUNK_GAMES, SECONDS_LIMIT
 from sixnimmt_env.core.game import Rules
 from training.config import AgentCheck, ConfigError, Root, Section, Seed, build_rules, rules_class, validated
 from training.fields import FaultsError, as_whole, entrants, real, refuse, text, truth, whole
@@ -84,6 +84,9 @@ class Play(Section):
     """Processes that play. The results are the same for any number."""
     chunk_games: Annotated[int, whole(1, 1_000_000)] = CHUNK_GAMES
     """Matches between two saves. Lower it for agents that think for long, so that less is lost when the power goes."""
+    seconds_limit: Annotated[float | None, real(0, 86_400, above=True, optional=True)] = SECONDS_LIMIT
+    """Seconds for a decision, on average over the batch that an agent is asked for; who takes longer forfeits it: the lowest legal action
+    is played. The first answer may take a minute, because agents compile and load then. null: as long as the agents like."""
 
 
 class Tournament(Root):

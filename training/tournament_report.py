@@ -164,10 +164,11 @@ def _reach(counts: NDArray[np.int64]) -> int:
 def page(results: Results, title: str, what: str, images: Mapping[str, bytes]) -> str:
     """The report: standings, comparisons, pictures and cross play, as one HTML file with tables that are sorted by a click."""
     plan = results.plan
+    notes = [*results.notes, *results.forfeits]
     sections = [
         f"<p class=what>{_text(what)}</p>",
         f"<details><summary>The rules</summary><p>{'<br>'.join(map(_text, plan.rules.describe().splitlines()))}</p></details>",
-        *([f"<ul class=notes>{''.join(f'<li>{_text(note)}</li>' for note in results.notes)}</ul>"] if results.notes else []),
+        *([f"<ul class=notes>{''.join(f'<li>{_text(note)}</li>' for note in notes)}</ul>"] if notes else []),
         "<h2>Standings</h2>",
         _table(_STANDINGS, _standings(results)),
         f"<p class=small>Fewer heads are better; a fair share of wins is {100 / plan.schedule.players:.1f} %. Small: the 95 % interval. "
@@ -191,7 +192,7 @@ def page(results: Results, title: str, what: str, images: Mapping[str, bytes]) -
     )
 
 
-_STANDINGS: Final = ["agent", "heads a match", "wins %", "rank", "rating", "illegal", "decisions", "µs a decision", "seats"]
+_STANDINGS: Final = ["agent", "heads a match", "wins %", "rank", "rating", "illegal", "forfeits", "decisions", "µs a decision", "seats"]
 _COMPARISONS: Final = ["first", "second", "difference in heads", "for all together", "first better", "rating: first better", "verdict"]
 
 Cell = tuple[str, float | str]
@@ -208,7 +209,8 @@ def _standings(results: Results) -> Iterator[list[Cell]]:
             _with_interval(100 * wins.mean, 100 * wins.low, 100 * wins.high, 1),
             _with_interval(standing.rank.mean, standing.rank.low, standing.rank.high, 2),
             _with_interval(float(ratings.points[agent]), float(ratings.low[agent]), float(ratings.high[agent]), 0, "+"),
-            (f"<b class=bad>{standing.illegal:,}</b>" if standing.illegal else "0", standing.illegal),
+            _bad(standing.illegal),
+            _bad(standing.forfeits),
             _number(standing.decisions, ",d"),
             _number(1e6 * standing.seconds_per_decision, ",.1f"),
             _number(standing.seats, ",d"),
@@ -264,6 +266,11 @@ def _name(name: str) -> Cell:
 
 def _number(value: float, form: str) -> Cell:
     return format(value, form), value
+
+
+def _bad(count: int) -> Cell:
+    """A number that should be 0."""
+    return (f"<b class=bad>{count:,}</b>" if count else "0"), count
 
 
 def _percent(share: float) -> Cell:

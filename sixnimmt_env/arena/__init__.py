@@ -1,5 +1,6 @@
 """Matches between agents: many on equal deals, tournaments with what their results say, or one match that is recorded."""
 
+from .forfeit import Forfeits, OutOfTime
 from .match import Games, Strength, against_field, block_mean, play
 from .record import record
 from .results import Results, Standing, as_data, compared, summarise, timing
@@ -9,7 +10,9 @@ from .tournament import Entrant, Plan, Played, Progress, WorkerDied, hold
 
 __all__ = [
     "Entrant",
+    "Forfeits",
     "Games",
+    "OutOfTime",
     "Plan",
     "Played",
     "Progress",

@@ -6,15 +6,16 @@ is the block of all statistics: its games are averaged first, and the standard e
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..agents import Agent, decide, name_of
 from ..core.game import Game, Rules, States
+from .forfeit import Forfeits, Guard, OnFailure
 
 BATCH = 8192  # games side by side: enough to keep a learned policy busy, a few tens of megabytes
 
@@ -28,12 +29,14 @@ class Games:
         illegal: (agents,) illegal actions of each agent; each was replaced by the lowest legal one.
         decisions: (agents,) decisions of each.
         seconds: (agents,) time each took to decide.
+        forfeits: of the agents that forfeited decisions, by number; the lowest legal action was played for them.
     """
 
     costs: NDArray[np.int64]
     illegal: NDArray[np.int64]
     decisions: NDArray[np.int64]
     seconds: NDArray[np.float64]
+    forfeits: Mapping[int, Forfeits] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +72,10 @@ def play(
     deals: NDArray[np.int64],
     seed: int,
     progress: Callable[[int], None] | None = None,
+    on_failure: OnFailure = "raise",
+    seconds_limit: float | None = None,
 ) -> Games:
-    """Play one match for each line of `seating`, to the end.
+    """Play one match for each line of `seating`, to the end. An illegal action is replaced by the lowest legal one, and counted.
 
     Args:
         game: the game.
@@ -80,24 +85,50 @@ def play(
         deals: (n,) number of the deal; matches of equal number are dealt equal cards.
         seed: of the deals.
         progress: called with the number of matches finished since the last call.
+        on_failure: what happens when an agent raises, answers with something that is not one whole number a view, or runs out of time:
+            "raise" ends it all; with "forfeit" the lowest legal action is played, the decision is counted and the others play on.
+        seconds_limit: time for a decision, on average over the batch that an agent is asked for; its first answer may take a minute. Who is
+            out of time is broken off in the main thread where there is SIGALRM, and when compiled code returns; elsewhere it is noticed
+            when the agent returns. See `forfeit`.
 
     Raises:
-        ValueError: seating, deals and rules do not fit together.
+        ValueError: seating, deals and rules do not fit together, or a bad `on_failure` or `seconds_limit`.
+        OutOfTime: an agent is out of time, with a note of its name; only with on_failure="raise", as all below.
+        TypeError: an agent's answer is not one whole number a view.
         Exception: whatever an agent raises, with a note of its name.
     """
+    if on_failure not in get_args(OnFailure):
+        raise ValueError(f"on_failure={on_failure!r} must be one of {', '.join(get_args(OnFailure))}")
+    guards = [Guard(game, agent, seconds_limit, on_failure == "forfeit") for agent in agents]
+    return play_guarded(game, rules, guards, seating, deals, seed, progress)
+
+
+def play_guarded(
+    game: Game,
+    rules: Rules,
+    agents: Sequence[Guard],
+    seating: NDArray[np.int64],
+    deals: NDArray[np.int64],
+    seed: int,
+    progress: Callable[[int], None] | None = None,
+) -> Games:
+    """As `play`, with agents that are guarded already: what is known of their speed lasts from one call to the next."""
     _check(rules, agents, seating, deals)
     costs = np.zeros(seating.shape, dtype=np.int64)
     tally = _Tally(len(agents))
-    timed = [_Timed(game, agent, tally.seconds[i : i + 1]) for i, agent in enumerate(agents)]
+    for agent in agents:
+        agent.begin()
     for start in range(0, len(seating), BATCH):
         part = slice(start, start + BATCH)
         states = game.new_states(rules, len(seating[part]), seed)
         states["game"] = deals[part]
         chairs = np.full((len(states), game.max_seats), -1, dtype=np.int64)
         chairs[:, : seating.shape[1]] = seating[part]
-        _finish(game, states, chairs, timed, tally, progress)
+        _finish(game, states, chairs, agents, tally, progress)
         costs[part] = game.costs(states)[:, : seating.shape[1]]
-    return Games(costs, tally.illegal, tally.decisions, tally.seconds)
+    seconds = np.array([agent.seconds for agent in agents], dtype=np.float64)
+    forfeits = {number: Forfeits(agent.forfeits, agent.reason) for number, agent in enumerate(agents) if agent.forfeits}
+    return Games(costs, tally.illegal, tally.decisions, seconds, forfeits)
 
 
 def against_field(
@@ -162,24 +193,6 @@ class _Tally:
     def __init__(self, agents: int) -> None:
         self.illegal = np.zeros(agents, dtype=np.int64)
         self.decisions = np.zeros(agents, dtype=np.int64)
-        self.seconds = np.zeros(agents, dtype=np.float64)
-
-
-class _Timed(Agent):
-    """An agent whose thinking time is added to `seconds`, (1,)."""
-
-    def __init__(self, game: Game, agent: Agent, seconds: NDArray[np.float64]) -> None:
-        self._agent, self._seconds = agent, seconds
-        super().__init__(game, name_of(agent))
-
-    def reset(self, seed: int) -> None:
-        self.seed = seed
-
-    def _act(self, views: NDArray[np.void]) -> NDArray[np.int64]:
-        before = time.perf_counter()
-        actions = self._agent.act(views)
-        self._seconds[0] += time.perf_counter() - before
-        return actions
 
 
 def _finish(

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import sequential, statistics
+from .forfeit import Forfeits
 from .ratings import Ratings, rate
 from .schedule import Schedule
 from .statistics import DIGITS, FEW, LEVEL, POWER, Blocks, Comparison, Estimate
@@ -30,6 +31,8 @@ class Standing:
         wins: share of the wins, those of a tie split; a fair share is one over the players.
         rank: rank at the table, from 1.
         illegal: illegal actions.
+        forfeits: decisions it forfeited: it raised, answered what is no action, or ran out of time.
+        reason: of the first of them, in a line; "" where there are none.
         decisions: decisions.
         seconds_per_decision: inside its batches.
         histogram: (k,) how often it lost 0, 1, 2, ... heads.
@@ -42,6 +45,8 @@ class Standing:
     wins: Estimate
     rank: Estimate
     illegal: int
+    forfeits: int
+    reason: str
     decisions: int
     seconds_per_decision: float
     histogram: NDArray[np.int64]
@@ -60,6 +65,7 @@ class Results:
         cross, cross_errors: (agents, agents) heads of the first where the second is at the table, with standard errors; nan: never.
         sequential: whether play was to stop when all is decided: the intervals that decide then hold at all times.
         notes: what a reader should know, in words.
+        forfeits: the agents that forfeited decisions, each with how many and why, in words.
     """
 
     plan: Plan
@@ -71,6 +77,7 @@ class Results:
     cross_errors: NDArray[np.float64]
     sequential: bool
     notes: tuple[str, ...]
+    forfeits: tuple[str, ...] = ()
 
     @property
     def names(self) -> list[str]:
@@ -127,6 +134,7 @@ def summarise(played: Played, sequential_rule: bool = False, fits: int | None = 
         cross_errors=errors,
         sequential=sequential_rule,
         notes=tuple(_notes(played, values, sequential_rule)),
+        forfeits=tuple(_forfeits(played)),
     )
 
 
@@ -142,6 +150,7 @@ def _standing(played: Played, values: Blocks, agent: int) -> Standing:
     plan = played.plan
     mine = (plan.schedule.seating == agent) & plan.schedule.counted
     own = played.costs[:, mine]
+    forfeits = played.forfeits.get(agent, Forfeits(0, ""))
     return Standing(
         agent=agent,
         name=plan.entrants[agent].name,
@@ -150,6 +159,8 @@ def _standing(played: Played, values: Blocks, agent: int) -> Standing:
         wins=statistics.estimate(values.wins[:, agent]),
         rank=statistics.estimate(values.ranks[:, agent]),
         illegal=int(played.illegal[agent]),
+        forfeits=forfeits.decisions,
+        reason=forfeits.reason,
         decisions=int(played.decisions[agent]),
         seconds_per_decision=float(played.seconds[agent] / max(1, played.decisions[agent])),
         histogram=np.bincount(own.ravel(), minlength=1),
@@ -183,6 +194,12 @@ def _notes(played: Played, values: Blocks, sequential_rule: bool) -> Iterator[st
         yield "Comparisons are decided by intervals that hold at all times, which allows to stop as soon as they are."
 
 
+def _forfeits(played: Played) -> Iterator[str]:
+    for agent, found in played.forfeits.items():
+        what = f"{found.decisions:,} decision{'s' if found.decisions > 1 else ''}"
+        yield f"{played.plan.entrants[agent].name} forfeited {what}: {found.reason}"
+
+
 def _round(number: int) -> int:
     """The number to two digits, upwards: it is a guess."""
     step: int = 10 ** max(0, len(str(number)) - 2)
@@ -204,7 +221,7 @@ def as_data(results: Results) -> dict[str, Any]:
         "stopped": results.stopped or None,
         "level": LEVEL,
         "power": POWER,
-        "notes": list(results.notes),
+        "notes": [*results.notes, *results.forfeits],
         "agents": [_agent(results, standing) for standing in results.standings],
         "comparisons": [
             {
@@ -240,6 +257,8 @@ def _agent(results: Results, standing: Standing) -> dict[str, Any]:
         "rating_low": _finite(float(ratings.low[standing.agent])),
         "rating_high": _finite(float(ratings.high[standing.agent])),
         "illegal": standing.illegal,
+        "forfeits": standing.forfeits,
+        "forfeit_reason": standing.reason or None,
         "decisions": standing.decisions,
         "histogram": standing.histogram.tolist(),
     }

@@ -2,7 +2,9 @@
 
 What is played follows from the plan alone. Deals are played in chunks of a fixed size, each chunk in the same batches whoever plays it, so
 that the results are the same for any number of processes and for any interruption; only the seconds differ. (But for agents that think by
-the clock, which never play the same game twice.)
+the clock, which never play the same game twice, and those that run out of time.)
+
+An agent that breaks does not end a tournament: it forfeits decisions, see `forfeit`.
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ import multiprocessing
 import os
 import signal
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, ProcessPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -25,11 +27,13 @@ from .. import agents as registry
 from .. import games
 from ..agents import Agent
 from ..core.game import Rules
+from .forfeit import Forfeits, Guard, check_limit, merged
 from .journal import Chunk, Journal
-from .match import play
+from .match import play_guarded
 from .schedule import Schedule
 
 CHUNK_GAMES: Final = 1024  # large enough to keep a learned policy busy, small enough that little is lost when a process is killed
+SECONDS_LIMIT: Final = 10.0  # for a decision: who takes longer than that has most likely hung
 
 
 class WorkerDied(RuntimeError):
@@ -69,6 +73,7 @@ class Plan:
         deals: how many deals.
         seed: of the deals.
         chunk_games: games between two saves, rounded to whole deals.
+        seconds_limit: time for a decision, on average over a batch, see `arena.play`; None: as long as the agents like.
     """
 
     game: str
@@ -78,6 +83,7 @@ class Plan:
     deals: int
     seed: int = 0
     chunk_games: int = CHUNK_GAMES
+    seconds_limit: float | None = SECONDS_LIMIT
 
     def __post_init__(self) -> None:
         if isinstance(self.deals, bool) or not isinstance(self.deals, (int, np.integer)) or self.deals < 1:
@@ -89,6 +95,7 @@ class Plan:
         names = [entrant.name for entrant in self.entrants]
         if twice := [name for place, name in enumerate(names) if name in names[:place]]:
             raise ValueError(f"two agents are called {twice[0]!r}: give each a name of its own")
+        check_limit(self.seconds_limit)
 
     @property
     def chunk_deals(self) -> int:
@@ -111,6 +118,7 @@ class Played:
         illegal, decisions: (agents,) of each agent.
         seconds: (agents,) time that each took to decide.
         stopped: why there are fewer deals than planned: "decided", "interrupted", or "" where there are not.
+        forfeits: of the agents that forfeited decisions, by number.
     """
 
     plan: Plan
@@ -119,6 +127,7 @@ class Played:
     decisions: NDArray[np.int64]
     seconds: NDArray[np.float64]
     stopped: str = ""
+    forfeits: Mapping[int, Forfeits] = field(default_factory=dict)
 
 
 @dataclass
@@ -174,7 +183,7 @@ def hold(
     decided: Decided | None = None,
     progress: Progress | None = None,
 ) -> Played:
-    """Play the plan.
+    """Play the plan. Agents that raise, answer what is no action, or run out of time forfeit the decision, and it goes on.
 
     Args:
         plan: what is played.
@@ -190,7 +199,7 @@ def hold(
     Raises:
         ValueError: `folder` holds another tournament; workers that are none.
         WorkerDied: a process has died.
-        Exception: whatever an agent raises, with a note of its name.
+        Exception: what `make` raises.
     """
     if isinstance(workers, bool) or not isinstance(workers, int) or workers < 1:
         raise ValueError(f"workers={workers!r} must be a whole number of at least 1")
@@ -224,6 +233,7 @@ def identity(plan: Plan) -> dict[str, Any]:
         "counted": plan.schedule.counted.astype(int).tolist(),
         "seed": plan.seed,
         "chunk_deals": plan.chunk_deals,
+        "seconds_limit": plan.seconds_limit,
     }
 
 
@@ -244,17 +254,18 @@ def _missing(chunks: Iterable[Chunk], plan: Plan) -> Iterator[tuple[int, int]]:
                 yield int(run[0]), int(run[-1]) + 1
 
 
-def _play(plan: Plan, agents: Sequence[Agent], first: int, end: int, progress: Callable[[int], None] | None = None) -> Chunk:
+def _play(plan: Plan, agents: Sequence[Guard], first: int, end: int, progress: Callable[[int], None] | None = None) -> Chunk:
     schedule = plan.schedule
     seating = np.tile(schedule.seating, (end - first, 1))
     deals = np.repeat(np.arange(first, end), schedule.games)
-    games_ = play(games.get(plan.game), plan.rules, agents, seating, deals, plan.seed, progress)
+    games_ = play_guarded(games.get(plan.game), plan.rules, agents, seating, deals, plan.seed, progress)
     costs = games_.costs.reshape(end - first, schedule.games, schedule.players)
-    return Chunk(first, costs, games_.illegal, games_.decisions, games_.seconds)
+    return Chunk(first, costs, games_.illegal, games_.decisions, games_.seconds, games_.forfeits)
 
 
-def _agents(plan: Plan, make: Make) -> list[Agent]:
-    return [make(entrant.spec, plan.game, entrant.seed) for entrant in plan.entrants]
+def _agents(plan: Plan, make: Make) -> list[Guard]:
+    agents = [make(entrant.spec, plan.game, entrant.seed) for entrant in plan.entrants]
+    return [Guard(games.get(plan.game), agent, plan.seconds_limit, forfeiting=True) for agent in agents]
 
 
 Pieces = Sequence[tuple[int, int]]
@@ -308,7 +319,7 @@ def _pool(plan: Plan, make: Make, workers: int) -> Iterator[ProcessPoolExecutor]
         pool.shutdown(wait=True, cancel_futures=True)
 
 
-_mine: tuple[Plan, list[Agent]] | None = None  # of a process that plays for another
+_mine: tuple[Plan, list[Guard]] | None = None  # of a process that plays for another
 
 
 def _start(plan: Plan, make: Make) -> None:
@@ -345,4 +356,5 @@ def _played(state: _State, interrupted: bool) -> Played:
         decisions=sum((chunk.decisions for chunk in chunks), none),
         seconds=sum((chunk.seconds for chunk in chunks), np.zeros(count)),
         stopped=stopped,
+        forfeits=merged(chunk.forfeits for chunk in chunks),
     )

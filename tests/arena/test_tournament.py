@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +22,7 @@ from sixnimmt_env.agents import Agent
 from sixnimmt_env.arena import Entrant, Plan, Played, Progress, UntilDecided, WorkerDied, against_field, hold, play
 from sixnimmt_env.arena import tournament as module
 from sixnimmt_env.games.sixnimmt import GAME, Rules
-from tests.arena.toys import make, plan
+from tests.arena.toys import FAULTS, make, make_broken, make_mended, plan
 
 REPOSITORY = Path(__file__).parents[2]
 FOUR = ["random", "greedy", "highest", "closest"]
@@ -153,19 +155,86 @@ def test_a_process_that_dies_is_named_and_what_was_played_is_kept(tmp_path: Path
         hold(it, tmp_path / "run", workers=2, make=make)
 
 
-def fail(spec: str, game: str, seed: int) -> Agent:
-    class Failing(Agent):
-        def _act(self, views: NDArray[np.void]) -> NDArray[np.int64]:
-            raise KeyError("no move")
-
-    return Failing(GAME, spec)
+# --- agents that break -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("workers", [1, 2])
-def test_what_an_agent_raises_comes_through_with_its_name(workers: int) -> None:
-    with pytest.raises(KeyError, match="no move") as caught:
-        hold(plan(arena.head_to_head(4), "one", "other", deals=4), workers=workers, make=fail)
-    assert caught.value.__notes__ == ["raised by agent 'one'"]
+def broken(**options: Any) -> Plan:
+    """Two agents that break among two that do not."""
+    return plan(arena.round_robin(4, 4), "raises", "greedy", "sometimes", "random", **{"deals": 20, "chunk_games": 28, **options})
+
+
+def test_agents_that_break_forfeit_and_the_others_play_on(tmp_path: Path) -> None:
+    """The same for any number of processes, byte by byte where no clock is read."""
+    alone = hold(broken(), tmp_path / "1", make=make_broken)
+    spread = hold(broken(), tmp_path / "2", workers=2, make=make_broken)
+    whole = hold(broken(), make=make_mended)
+    for played in (alone, spread):
+        assert same(played, whole)
+        assert played.forfeits == alone.forfeits
+    assert {agent: found.reason for agent, found in alone.forfeits.items()} == {0: FAULTS["raises"], 2: FAULTS["sometimes"]}
+    assert alone.forfeits[0].decisions == alone.decisions[0]
+    assert 0 < alone.forfeits[2].decisions < alone.decisions[2]
+    for path in sorted((tmp_path / "1" / "played").iterdir()):
+        one, two = (dict(np.load(folder / "played" / path.name)) for folder in (tmp_path / "1", tmp_path / "2"))
+        assert set(one) == {"costs", "illegal", "decisions", "seconds", "forfeits", "reasons"}
+        assert all(one[name].tobytes() == two[name].tobytes() for name in set(one) - {"seconds"})
+
+
+def test_forfeits_are_kept(tmp_path: Path) -> None:
+    """They are known from the folder, and more deals go on with them: chunks make no difference."""
+    hold(broken(deals=10), tmp_path / "run", make=make_broken)
+    whole = hold(broken(deals=30), make=make_broken)
+    more = hold(broken(deals=30), tmp_path / "run", make=make_broken)
+    assert same(more, whole)
+    assert more.forfeits == whole.forfeits
+    again = hold(broken(deals=30), tmp_path / "run", make=Watched(0))
+    assert again.forfeits == whole.forfeits
+
+
+def test_what_is_said_of_agents_that_break() -> None:
+    played = hold(broken(), make=make_broken)
+    results = arena.summarise(played, fits=5)
+    assert results.forfeits[0] == f"raises.0 forfeited {played.forfeits[0].decisions:,} decisions: ValueError: no idea at all"
+    assert len(results.forfeits) == 2
+    assert set(results.forfeits) < set(arena.as_data(results)["notes"])
+    data = {agent["name"]: agent for agent in arena.as_data(results)["agents"]}
+    assert data["raises.0"]["forfeits"] == played.forfeits[0].decisions
+    assert data["raises.0"]["forfeit_reason"] == "ValueError: no idea at all"
+    assert (data["greedy.1"]["forfeits"], data["greedy.1"]["forfeit_reason"]) == (0, None)
+
+
+def test_a_folder_kept_before_there_were_forfeits(tmp_path: Path) -> None:
+    """Goes on, with whatever limit; one that has a limit goes on with that alone."""
+    it = plan(arena.head_to_head(4), "greedy", "random", deals=3)
+    first = hold(it, tmp_path)
+    [chunk] = (tmp_path / "played").iterdir()
+    assert set(np.load(chunk)) == {"costs", "illegal", "decisions", "seconds"}, "as it was"
+    with pytest.raises(ValueError, match=r"holds another tournament \(other seconds_limit\)"):
+        hold(replace(it, seconds_limit=None), tmp_path)
+    path = tmp_path / "plan.json"
+    kept = json.loads(path.read_text())
+    assert kept.pop("seconds_limit") == 10.0
+    path.write_text(json.dumps(kept))
+    for limit in (10.0, None):
+        assert same(first, hold(replace(it, seconds_limit=limit), tmp_path, make=Watched(0)))
+
+
+def test_damaged_forfeits_are_named(tmp_path: Path) -> None:
+    it = broken(deals=3)
+    hold(it, tmp_path, make=make_broken)
+    [chunk] = (tmp_path / "played").iterdir()
+    arrays = dict(np.load(chunk))
+    for damaged in (
+        {name: array for name, array in arrays.items() if name != "forfeits"},
+        {name: array for name, array in arrays.items() if name != "reasons"},
+        arrays | {"others": arrays["forfeits"]},
+        arrays | {"forfeits": -arrays["forfeits"]},
+        arrays | {"reasons": arrays["reasons"][:2]},
+        arrays | {"reasons": arrays["forfeits"]},
+    ):
+        chunk.write_bytes(packed(damaged))
+        with pytest.raises(ValueError, match=r"npz: is damaged .* delete it to have its deals played again"):
+            hold(it, tmp_path)
 
 
 # --- interruptions -----------------------------------------------------------------------------------------------------

@@ -24,6 +24,7 @@ from sixnimmt_env import arena
 from sixnimmt_env.arena import Progress
 from sixnimmt_env.core.seeding import MAX_SEED
 from sixnimmt_env.games.sixnimmt import GAME, Rules
+from tests.arena.toys import Broken
 from tests.training.small import DRAFT, PLAIN, network
 from training import policy, tournament, tournament_report
 from training.cli import main
@@ -138,6 +139,9 @@ REFUSED = {
     "greedy random --deals 0": "--deals 0: must be a whole number from 1",
     "greedy random --seed -1": "--seed -1: must be a whole number from 0 to",
     "greedy random --workers 0": "--workers 0: must be a whole number from 1 to 256",
+    "greedy random --seconds-limit 0": "--seconds-limit 0.0: must be a number above 0 and at most 86400, or null",
+    "greedy random --seconds-limit nan": "--seconds-limit nan: must be a number above 0",
+    "greedy search:seconds=2 --seconds-limit 1": "thinks 2 s for a decision, and 1 s is allowed: raise play.seconds_limit, or null",
     "greedy x.yaml": "x.yaml is a file: name it alone, or agents only",
     "nowhere.yaml": "nowhere.yaml: cannot be read: No such file or directory",
     "greedy random --resume x": "or a folder with --resume, not both",
@@ -197,6 +201,28 @@ def test_names_are_shown_as_they_are(place: Path, capsys: pytest.CaptureFixture[
 
 def test_the_largest_seed(capsys: pytest.CaptureFixture[str]) -> None:
     assert "greedy" in said(capsys, f"greedy random --deals 2 --seed {MAX_SEED}")
+
+
+def test_agents_that_break(place: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are named with the reason below the table, in the files and in the report."""
+    monkeypatch.setattr(tournament, "make", lambda spec, game, seed: Broken("raises") if spec == "lowest" else agent_of(spec, game, seed))
+    text = said(capsys, "greedy [b]=lowest random --deals 20 --out runs/x --seconds-limit 60")
+    data = json.loads((place / "runs" / "x" / "results.json").read_text())
+    count = next(agent["forfeits"] for agent in data["agents"] if agent["name"] == "[b]")
+    assert count > 0
+    line = f"[b] forfeited {count:,} decisions: ValueError: no idea at all"
+    assert re.findall(r"^- .* forfeited .*$", text, re.MULTILINE) == [f"- {line}"]
+    assert re.search(rf"^\[b\] .* 0 +{count} +[\d,.]+ µs", text, re.MULTILINE)
+    assert "forfeits" in text
+    assert line in data["notes"]
+    lines = {line["name"]: line for line in csv.DictReader(io.StringIO((place / "runs" / "x" / "agents.csv").read_text()))}
+    assert (lines["[b]"]["forfeits"], lines["[b]"]["forfeit_reason"]) == (str(count), "ValueError: no idea at all")
+    assert (lines["greedy"]["forfeits"], lines["greedy"]["forfeit_reason"]) == ("0", "")
+    page = (place / "runs" / "x" / "report.html").read_text(encoding="utf-8")
+    assert line in page
+    assert f"<b class=bad>{count:,}</b>" in page
+    assert json.loads((place / "runs" / "x" / "plan.json").read_text())["seconds_limit"] == 60.0
+    assert "forfeit" not in said(capsys, "greedy random --deals 2")
 
 
 def test_tables(place: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -37,6 +37,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--workers", type=int, metavar="N", help="processes (default: 1); the results are the same for any number")
     parser.add_argument(
+        "--seconds-limit",
+        type=float,
+        metavar="S",
+        help="for a decision; who takes longer forfeits it: the lowest legal action (default: 10)",
+    )
+    parser.add_argument(
         "--set", action="append", default=[], metavar="KEY.PATH=VALUE", dest="overrides", help="set one key of the file; repeatable"
     )
     parser.add_argument("--out", type=Path, metavar="DIR", help="keeps what is played; run again, it goes on (default: runs/NAME)")
@@ -102,6 +108,7 @@ def _config(options: argparse.Namespace) -> Any:
         "--seed": ("seed", options.seed),
         "--until-significant": ("play.until_significant", options.until_significant),
         "--workers": ("play.workers", options.workers),
+        "--seconds-limit": ("play.seconds_limit", options.seconds_limit),
     }
     overrides = [*((text, "") for text in options.overrides), *tournament_config.flags(given)]
     source = options.resume / tournament.CONFIG if options.resume else files[0] if files else options.agents
