@@ -18,6 +18,7 @@ from stable_baselines3.common.callbacks import BaseCallback
 
 from .budget import Budget
 from .config import Training
+from .league import League
 from .vec_env import MatchVecEnv
 
 _PLAIN_SECONDS = 15.0  # between lines where the output is no terminal
@@ -95,6 +96,7 @@ class Coach(BaseCallback):
         display: shown the state of things after every step.
         save_checkpoint: called with the number of frames every `checkpoint_minutes`.
         checkpoint_minutes: between checkpoints.
+        league: brought up to date before every rollout.
     """
 
     def __init__(
@@ -105,11 +107,13 @@ class Coach(BaseCallback):
         display: Display,
         save_checkpoint: Callable[[int], None],
         checkpoint_minutes: float,
+        league: League | None = None,
     ) -> None:
         super().__init__()
         self._training, self._budget, self._interrupt, self._display = training, budget, interrupt, display
         self._save_checkpoint, self._checkpoint_seconds = save_checkpoint, 60.0 * checkpoint_minutes
         self._next_checkpoint = self._checkpoint_seconds
+        self._league = league
         self._before = (0, 0.0)  # frames and seconds at the end of the last rollout
         self._at_start = False  # of a rollout
 
@@ -126,12 +130,16 @@ class Coach(BaseCallback):
         check_weights(self.model)
         self._at_start = self.num_timesteps > 0  # the first rollout is always finished
         model: Any = self.model
+        if self._league is not None:
+            self._league.update(self._budget.progress, self.num_timesteps, model.policy.scorer)
         model.ent_coef = self._training.entropy.at(self._budget.progress)
         if self._budget.seconds >= self._next_checkpoint:
             self._next_checkpoint = self._budget.seconds + self._checkpoint_seconds
             self._save_checkpoint(self.num_timesteps)
 
     def _on_step(self) -> bool:
+        # stable-baselines3 counts a step of every environment, and here some of them have to wait.
+        self.num_timesteps = self.model.num_timesteps = self._env.decisions
         self._budget.spent_frames = self.num_timesteps
         self._display.show(self._budget)
         # The clock ends the training between iterations: half a rollout would only be thrown away.

@@ -28,6 +28,7 @@ from pydantic import (
     ConfigDict,
     Field,
     PrivateAttr,
+    Strict,
     ValidationError,
     ValidationInfo,
     field_validator,
@@ -38,7 +39,7 @@ from sixnimmt_env import games
 from sixnimmt_env.core.files import write_atomically
 from sixnimmt_env.core.game import Rules
 from sixnimmt_env.core.seeding import MAX_SEED
-from training.fields import FaultsError, agents, as_whole, is_number, mixture, number_problem, real, refuse, text, truth, whole
+from training.fields import FaultsError, agents, any_agents, as_whole, is_number, mixture, number_problem, real, refuse, text, truth, whole
 from training.yaml_reader import Entry, Fault, KeyPath, Reader, Tree, guess, written, yaml_words
 
 
@@ -52,6 +53,11 @@ class ConfigError(ValueError):
 
 # --- The configuration ---------------------------------------------------------------------------------------------------
 
+
+SELF: Final = "self"
+"""Among the opponents: the learner himself."""
+POOL: Final = "pool"
+"""Among the opponents: frozen copies of the learner."""
 
 Seed: TypeAlias = Annotated[int, whole(0, MAX_SEED)]
 Share: TypeAlias = Annotated[float, real(0, 1)]
@@ -85,6 +91,9 @@ class Schedule(Section):
     def at(self, progress: float) -> float:
         """The value when the fraction `progress` of the training is done; outside 0..1 it stays at the nearer end."""
         return self.start + (self.end - self.start) * min(max(progress, 0.0), 1.0)
+
+
+Weight: TypeAlias = Annotated[float, Strict()] | Schedule
 
 
 class LearningRate(Schedule):
@@ -134,8 +143,10 @@ class Training(Section):
     """Weight of the value network's loss."""
     max_grad_norm: Positive = 0.5
     """Longer gradients are cut to this length."""
+    reward: Annotated[str, text("own|relative|win", 'one of "own", "relative", "win"')] = "own"
+    """own: minus the bull heads taken. relative: how many fewer than the others on average. win: the share of the win, at the end."""
     reward_scale: Positive = 10.0
-    """The reward is minus the bull heads taken, divided by this."""
+    """The reward is divided by this."""
     threads: Annotated[int, whole(1, 1024)] = 1
     """Threads of the network's arithmetic. More than one is often slower on a busy machine."""
     device: Annotated[str, text(r"cpu|mps|cuda(:\d{1,3})?", 'one of "cpu", "cuda", "cuda:0" (any number), "mps"')] = "cpu"
@@ -153,6 +164,21 @@ class Training(Section):
             problem = f"must be at most {size}, not {self.minibatch}: lower it, or raise games or steps"
             raise FaultsError(Fault(("minibatch",), problem, "key"))
         return self
+
+
+class Pool(Section):
+    """Frozen copies of the learner, to play against: the agent `pool` among the opponents."""
+
+    every: Annotated[int, whole(1, 10**15)] = 2_000_000
+    """Decisions of the learner between copies."""
+    size: Annotated[int, whole(1, 1000)] = 20
+    """Copies kept. When there are more, one is left out such that the rest stay spread over the whole training."""
+    active: Annotated[int, whole(1, 1000)] = 4
+    """How many of them are in play at a time; others take their turns at every update. More make the play slower."""
+    matchmaking: Annotated[str, text("uniform|recent|prioritised", 'one of "uniform", "recent", "prioritised"')] = "prioritised"
+    """Who is in play: any, rather younger ones, or rather those that cost the learner most."""
+    policies: Annotated[tuple[str, ...], BeforeValidator(any_agents)] = ()
+    """Agents, such as policies of other runs, that belong to the pool from the beginning and are never left out."""
 
 
 class Network(Section):
@@ -220,8 +246,17 @@ class Config(Root):
     """Fixes all randomness: the same seed on the same machine repeats the run."""
     rules: Rules = Field(default_factory=dict, validate_default=True)
     """The variant of the game that is played."""
-    opponents: Annotated[dict[str, float], BeforeValidator(mixture)] = Field(default_factory=lambda: {"greedy": 1.0, "random": 1.0})
-    """Who sits in the other seats: agents and weights. Each seat of each game draws anew in their proportion."""
+    opponents: Annotated[dict[str, Weight], BeforeValidator(mixture)] = Field(default_factory=lambda: {"greedy": 1.0, "random": 1.0})
+    """Who sits in the other seats: agents and weights. A weight may move while the training runs: {start: 1, end: 0}. `self` is the learner
+    as he is now, who learns in these seats too; `pool` stands for the frozen copies that `pool` below keeps."""
+    draw: Annotated[str, text("seat|table", 'one of "seat", "table"')] = "seat"
+    """seat: every seat of every game draws its agent by itself. table: one draw for all the other seats of a table, so that some tables
+    are all self-play, and others are the learner among agents of one kind."""
+    variants: dict[str, dict[str, Any]] = Field(default_factory=dict)
+    """Variants that are played beside `rules`, so that one policy learns them all: a name each, with the keys of `rules` that are
+    different, and its weight, where `rules` itself has 1."""
+    pool: Pool = Pool()
+    """Frozen copies of the learner to play against."""
     training: Training = Training()
     """How the policy learns."""
     network: Network = Network()
@@ -244,9 +279,51 @@ class Config(Root):
         # Without a valid game, which is reported by itself, nothing can be said about its rules.
         return build_rules(rules_class(info.data["game"]), value, cls) if "game" in info.data else None
 
+    @field_validator("variants", mode="before")
+    @classmethod
+    def _known_variants(cls, value: object, info: ValidationInfo) -> object:
+        if not isinstance(value, Mapping):
+            raise refuse("must be a mapping of names to variants, such as {two: {weight: 1, num_players: 2}}")
+        faults: list[Fault] = []
+        for name, given in value.items():
+            try:
+                if not isinstance(given, Mapping):
+                    raise refuse("must be a mapping of what is different, such as {weight: 1, num_players: 2}")
+                weight = given.get("weight", 1.0)
+                if not is_number(weight) or not 0 < weight <= 1e9:
+                    raise FaultsError(Fault(("weight",), number_problem(weight, "must be a number above 0 and at most 1e9")))
+                rules = info.data.get("rules")
+                if rules is not None:
+                    _changed(rules, {key: item for key, item in given.items() if key != "weight"}, cls)
+            except FaultsError as error:
+                faults += [Fault((str(name), *fault.path), fault.problem, fault.names) for fault in error.faults]
+        if faults:
+            raise FaultsError(*faults)
+        return {str(name): dict(given) for name, given in value.items()}
+
+    @model_validator(mode="after")
+    def _somebody_plays(self) -> Config:
+        for progress in (0.0, 1.0):
+            if not any(weight > 0 for weight in self.mixture_at(progress).values()):
+                raise FaultsError(Fault(("opponents",), "all weights are 0 at one end of the training: give one agent more", "key"))
+        return self
+
+    def mixture_at(self, progress: float) -> dict[str, float]:
+        """The opponents and their weights when the fraction `progress` of the training is done."""
+        return {spec: weight.at(progress) if isinstance(weight, Schedule) else weight for spec, weight in self.opponents.items()}
+
+    def all_rules(self) -> list[tuple[Rules, float]]:
+        """The variants that are played, with their weights, `rules` first."""
+        found = [(self.rules, 1.0)]
+        for given in self.variants.values():
+            changes = {key: item for key, item in given.items() if key != "weight"}
+            found.append((_changed(self.rules, changes, type(self)), float(given.get("weight", 1.0))))
+        return found
+
     def agents_named(self) -> Iterator[tuple[KeyPath, str]]:
         """The opponents, and whom the result is measured against."""
-        yield from ((("opponents", spec), spec) for spec in self.opponents)
+        yield from ((("opponents", spec), spec) for spec in self.opponents if spec not in (SELF, POOL))
+        yield from ((("pool", "policies", str(index)), spec) for index, spec in enumerate(self.pool.policies))
         yield from ((("evaluation", "against", str(index)), spec) for index, spec in enumerate(self.evaluation.against))
 
 
@@ -271,6 +348,14 @@ def build_rules(rules: Any, given: object, model: type[BaseModel]) -> object:
     except (TypeError, ValueError) as error:
         named = [word for word in re.findall(r"\w+", str(error)) if word in values]
         raise FaultsError(Fault((named[0],) if named else (), yaml_words(str(error)), "section" if named else "key")) from None
+
+
+def _changed(rules: Any, changes: Mapping[str, object], model: type[BaseModel]) -> Any:
+    """`rules` with `changes`; what follows from what is changed, such as the size of the deck, is worked out anew."""
+    kept = {name: getattr(rules, name) for name in _rule_names(type(rules))}
+    if {"num_players", "deck"} & changes.keys() and "deck_size" not in changes:
+        kept.pop("deck_size", None)
+    return build_rules(type(rules), {**kept, **changes}, model)
 
 
 def _rule_names(rules: Any) -> list[str]:
@@ -387,13 +472,21 @@ def _entries(section: BaseModel) -> Iterator[Entry]:
         comment = field.description or ""
         if isinstance(value, BaseModel):
             yield Entry(name, comment, below=tuple(_entries(value)))
-        elif isinstance(value, dict):
-            yield Entry(name, comment, below=tuple(Entry(key, value=item) for key, item in value.items()))
+        elif isinstance(value, dict) and value:
+            yield Entry(name, comment, below=tuple(_entry(key, item) for key, item in value.items()))
         elif dataclasses.is_dataclass(value):
             words = _documented(type(value))
             yield Entry(name, comment, below=tuple(Entry(key, words.get(key, ""), getattr(value, key)) for key in _rule_names(value)))
         else:
             yield Entry(name, comment, value)
+
+
+def _entry(key: str, item: Any) -> Entry:
+    if isinstance(item, BaseModel):
+        return Entry(key, below=tuple(Entry(name, value=getattr(item, name)) for name in type(item).model_fields))
+    if isinstance(item, Mapping):
+        return Entry(key, below=tuple(Entry(name, value=below) for name, below in item.items()))
+    return Entry(key, value=item)
 
 
 def _documented(owner: type) -> dict[str, str]:

@@ -128,18 +128,20 @@ def entrants(value: object) -> object:
 
 
 def mixture(value: object) -> object:
-    """Checks {agent: weight}."""
+    """Checks {agent: weight}, a weight being a number or {start, end}."""
     if not isinstance(value, Mapping) or not value:
         raise refuse("must be a mapping of at least one agent to its weight, such as {greedy: 1, random: 1}")
     faults = []
     for spec, weight in value.items():
         if problem := _spec_problem(spec):
             faults.append(Fault((str(spec),), problem, "key"))
+        elif isinstance(weight, Mapping) and weight and set(weight) <= {"start", "end"}:
+            continue  # a schedule, which checks itself
         elif isinstance(weight, bool) or not isinstance(weight, (int, float)) or not 0 < weight <= 1e9:
             faults.append(Fault((spec,), _weight_problem(spec, weight)))
     if faults:
         raise FaultsError(*faults)
-    return {spec: float(weight) for spec, weight in value.items()}
+    return {spec: float(weight) if is_number(weight) else weight for spec, weight in value.items()}
 
 
 def _weight_problem(spec: str, weight: object) -> str:
@@ -154,9 +156,16 @@ def _weight_problem(spec: str, weight: object) -> str:
 
 
 def agents(value: object) -> object:
-    """Checks a list of agents."""
+    """Checks a list of at least one agent."""
     if not isinstance(value, (list, tuple)) or not value:
         raise refuse("must be a list of at least one agent, such as [random, greedy]")
+    return any_agents(value)
+
+
+def any_agents(value: object) -> object:
+    """Checks a list of agents, which may be empty."""
+    if not isinstance(value, (list, tuple)):
+        raise refuse('must be a list of agents, such as ["policy:runs/first"]')
     problems = [_spec_problem(spec) or ("is in the list twice: keep one" if spec in value[:i] else "") for i, spec in enumerate(value)]
     faults = [Fault((str(index),), problem) for index, problem in enumerate(problems) if problem]
     if faults:

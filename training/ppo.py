@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from sb3_contrib import MaskablePPO
 from sb3_contrib.common.maskable.buffers import MaskableRolloutBuffer, MaskableRolloutBufferSamples
 from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
@@ -23,26 +24,85 @@ from .vec_env import MatchVecEnv
 _MASKED = -1e8  # as sb3-contrib's; its exponential is 0 exactly
 
 
-class StepMajorBuffer(MaskableRolloutBuffer):
-    """A rollout buffer that lists its samples step by step instead of game by game: they are shuffled anyway, and nothing is transposed.
+class DecisionBuffer(MaskableRolloutBuffer):
+    """A rollout buffer that keeps decisions only: a seat that has to wait while another of its game decides has nothing to learn from.
+
+    Who decides is told by the action masks: who waits has one legal action. Returns and advantages go from a seat's decision to its next
+    one. Samples are listed step by step instead of game by game: they are shuffled anyway, and nothing is transposed.
 
     Minibatches differ by one sample at most, and none has a single one: the advantages of a minibatch are divided by their deviation, and
     that of one number is nan, which would end up in the weights.
     """
 
-    @staticmethod
-    def swap_and_flatten(arr: Any) -> Any:
-        return arr.reshape(arr.shape[0] * arr.shape[1], *(arr.shape[2:] or (1,)))
+    def reset(self) -> None:
+        shape = self.buffer_size, self.n_envs
+        self.actions, self.values, self.log_probs, self.rewards, self.advantages, self.returns, self.episode_starts = (
+            np.zeros(shape, dtype=np.float32) for _ in range(7)
+        )
+        self.due = np.zeros(shape, dtype=np.bool_)
+        self.observations = self.action_masks = np.zeros(0, dtype=np.float32)
+        self._seen: list[Any] = []
+        self._legal: list[Any] = []
+        self.pos, self.full, self.generator_ready = 0, False, False
+
+    def add(  # type: ignore[override]
+        self,
+        obs: Any,
+        action: Any,
+        reward: Any,
+        episode_start: Any,
+        value: Tensor,
+        log_prob: Tensor,
+        action_masks: Any = None,
+    ) -> None:
+        masks = np.asarray(action_masks, dtype=np.bool_).reshape(self.n_envs, -1)
+        due = masks.sum(axis=1, dtype=np.int32) > 1
+        at = self.pos
+        self.due[at], self.actions[at], self.rewards[at], self.episode_starts[at] = due, action[:, 0], reward, episode_start
+        self.values[at], self.log_probs[at] = value.flatten().cpu().numpy(), log_prob.cpu().numpy()
+        self._seen.append(obs[due])
+        self._legal.append(masks[due])
+        self.pos += 1
+        self.full = self.pos == self.buffer_size
+
+    def compute_returns_and_advantage(self, last_values: Tensor, dones: Any) -> None:
+        """Generalised advantage estimation (Schulman et al., 2016) from each decision of a seat to its next one."""
+        following = last_values.clone().cpu().numpy().flatten()  # the value at the seat's next decision
+        advantage = np.zeros(self.n_envs, dtype=np.float32)
+        reward = np.zeros(self.n_envs, dtype=np.float32)  # since then, going backwards
+        ends = np.asarray(dones, dtype=np.bool_)
+        for step in reversed(range(self.buffer_size)):
+            for kept in (following, advantage, reward):
+                kept[ends] = 0.0
+            reward += self.rewards[step]
+            due = self.due[step]
+            value = self.values[step]
+            delta = reward + self.gamma * following - value
+            advantage = np.where(due, delta + self.gamma * self.gae_lambda * advantage, advantage)
+            self.advantages[step] = advantage
+            following, reward = np.where(due, value, following), np.where(due, np.float32(0.0), reward)
+            ends = self.episode_starts[step] > 0
+        self.returns = self.advantages + self.values
 
     def get(self, batch_size: int | None = None) -> Iterator[MaskableRolloutBufferSamples]:  # type: ignore[override]
         if not self.generator_ready:
-            for name in ("observations", "actions", "values", "log_probs", "advantages", "returns", "action_masks"):
-                setattr(self, name, self.swap_and_flatten(getattr(self, name)))
+            self.observations, self.action_masks = np.concatenate(self._seen), np.concatenate(self._legal)
+            self._seen, self._legal = [], []
+            for name in ("actions", "values", "log_probs", "advantages", "returns"):
+                setattr(self, name, getattr(self, name)[self.due])
             self.generator_ready = True
-        total = self.buffer_size * self.n_envs
-        parts = min(-(-total // (batch_size or total)), max(1, total // 2))
+        total = len(self.actions)
+        parts = max(1, min(-(-total // (batch_size or total)), total // 2))
         for part in np.array_split(np.random.permutation(total), parts):  # noqa: NPY002 - stable-baselines3 seeds this generator
             yield self._get_samples(part)
+
+    def _get_samples(self, batch_inds: Any, env: Any = None) -> MaskableRolloutBufferSamples:  # type: ignore[override]
+        columns = self.actions[:, None], self.values, self.log_probs, self.advantages, self.returns
+        return MaskableRolloutBufferSamples(
+            self.to_torch(self.observations[batch_inds]),
+            *(self.to_torch(column[batch_inds]) for column in columns),
+            self.to_torch(self.action_masks[batch_inds]),
+        )
 
 
 class ScorerPolicy(MaskableActorCriticPolicy):
@@ -80,12 +140,34 @@ class ScorerPolicy(MaskableActorCriticPolicy):
         return torch.log_softmax(logits, dim=1), values
 
     def forward(self, obs: Tensor, deterministic: bool = False, action_masks: Any = None) -> tuple[Tensor, Tensor, Tensor]:
-        """Actions, values and log-probabilities, as the parent's; sampled by the Gumbel trick instead of a cumulated distribution."""
+        """Actions, values and log-probabilities, as the parent's; sampled by the Gumbel trick instead of a cumulated distribution.
+
+        Who has to wait does so, without the network's being asked: his value and log-probability are 0.
+        """
+        if action_masks is not None:
+            masks = np.asarray(action_masks)
+            due = masks.sum(axis=1, dtype=np.int32) > 1
+            if not due.all():
+                return self._some(obs, masks, due, deterministic)
         logs, values = self._log_probabilities(obs, action_masks)
         # The clamp keeps a draw of exactly 0 from giving a masked action an infinite score.
         scores = logs if deterministic else logs - torch.empty_like(logs).exponential_().clamp_(min=1e-30).log_()
         actions = scores.argmax(dim=1)
         return actions, values, logs.gather(1, actions[:, None])[:, 0]
+
+    def _some(self, obs: Tensor, masks: NDArray[Any], due: NDArray[np.bool_], deterministic: bool) -> tuple[Tensor, Tensor, Tensor]:
+        actions, values, logs = torch.from_numpy(masks.argmax(axis=1)), obs.new_zeros(len(obs), 1), obs.new_zeros(len(obs))
+        if due.any():
+            at = torch.from_numpy(np.flatnonzero(due))
+            actions[at], values[at], logs[at] = self.forward(obs[at], deterministic, masks[due])
+        return actions, values, logs
+
+    def predict_values(self, obs: Tensor) -> Tensor:
+        """Values (k, 1), as the parent's; 0 for an empty observation, which is that of nobody."""
+        values = obs.new_zeros(len(obs), 1)
+        there = torch.nonzero(obs.any(dim=1), as_tuple=True)[0]
+        values[there] = self.mlp_extractor(obs[there])[1]
+        return values
 
     def evaluate_actions(self, obs: Tensor, actions: Tensor, action_masks: Any = None) -> tuple[Tensor, Tensor, Tensor]:
         """Values, log-probabilities of `actions` and entropies, as the parent's without its second normalisation and its checks."""
@@ -148,7 +230,7 @@ def build(config: Config, env: MatchVecEnv, budget: Budget) -> MaskablePPO:
         ent_coef=training.entropy.at(0.0),
         vf_coef=training.value_coefficient,
         max_grad_norm=training.max_grad_norm,
-        rollout_buffer_class=StepMajorBuffer,
+        rollout_buffer_class=DecisionBuffer,
         policy_kwargs={"shape": env.shape},
         device=training.device,
     )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -22,15 +22,16 @@ from sixnimmt_env.agents import Agent
 from sixnimmt_env.arena import Strength
 from sixnimmt_env.core.files import write_atomically
 from sixnimmt_env.core.seeding import MAX_SEED
-from sixnimmt_env.envs.seats import NoChoiceError
+from sixnimmt_env.envs.seats import NoChoiceError, SeatGames
 
 from . import config as configuration
 from . import policy, ppo
 from .budget import Budget
 from .callbacks import Coach, Display, DivergedError, Interrupt, check_weights
-from .config import Config, ConfigError
+from .config import POOL, SELF, Config, ConfigError, Schedule
 from .console import SteadyConsole
 from .evaluate import as_json, evaluate, show
+from .league import League
 from .metrics import Metrics
 from .network import Shape
 from .plots import learning_curve
@@ -71,13 +72,13 @@ def train(config: Config, folder: Path, console: Console | None = None) -> Run:
     ppo.check(config)
     _try_out(config, opponents)
     _prepare(folder, config)
-    env = _environment(config, opponents, config.training.games)
+    env, league = environment(config, opponents, config.training.games)
     budget = Budget(config.training.frames, config.training.max_minutes)
     saver = _Saver(config, folder, ppo.build(config, env, budget), budget, console)
     _say(console, f"Training {config.name} against {_mixture(config)}; everything goes to {folder}")
     interrupt = Interrupt()
     with interrupt.watch(console):
-        _learn(config, saver, interrupt, console)
+        _learn(config, saver, league, interrupt, console)
         seconds = budget.seconds
         with interrupt.shield():
             path = saver.final(interrupt.asked)
@@ -91,10 +92,10 @@ def train(config: Config, folder: Path, console: Console | None = None) -> Run:
     return Run(folder, decisions, seconds, interrupt.asked, results)
 
 
-def _learn(config: Config, saver: _Saver, interrupt: Interrupt, console: Console) -> None:
+def _learn(config: Config, saver: _Saver, league: League | None, interrupt: Interrupt, console: Console) -> None:
     """Learn until the budget is spent or the user asks to stop."""
     display = Display(console)
-    coach = Coach(config.training, saver.budget, interrupt, display, saver.checkpoint, config.output.checkpoint_minutes)
+    coach = Coach(config.training, saver.budget, interrupt, display, saver.checkpoint, config.output.checkpoint_minutes, league)
     logger = Logger(str(saver.folder), _writers(saver.folder, config))
     saver.model.set_logger(logger)
     try:
@@ -110,15 +111,35 @@ def _learn(config: Config, saver: _Saver, interrupt: Interrupt, console: Console
         logger.close()
 
 
-def _environment(config: Config, opponents: Sequence[tuple[Agent, float]], count: int) -> MatchVecEnv:
-    shape = Shape(config.network.hidden, config.network.layers, draft=config.rules.deck == "logic")
-    return MatchVecEnv(games.get(config.game), config.rules, opponents, count, shape, config.seed, config.training.reward_scale)
+def environment(config: Config, opponents: Mapping[str, Agent], count: int) -> tuple[MatchVecEnv, League | None]:
+    """The games of `config`, `count` of them, and who looks after the opponents if these change.
+
+    Opponents that are always the same, each beside one learner, are played by the quicker `SeatGames`.
+    """
+    shape = shape_of(config)
+    named = list(config.opponents.items())
+    league = None
+    if config.variants or any(spec in (SELF, POOL) or isinstance(weight, Schedule) for spec, weight in named):
+        league = League(config, opponents, count)
+        played: SeatGames = league.games
+    else:
+        weights = list(config.mixture_at(0.0).values())
+        seated = [opponents[spec] for spec in config.opponents]
+        played = SeatGames(games.get(config.game), config.rules, seated, weights, count, "random", skip_forced=True)
+    training = config.training
+    return MatchVecEnv(played, shape, config.seed, training.reward, training.reward_scale), league
 
 
-def _try_out(config: Config, opponents: Sequence[tuple[Agent, float]]) -> None:
+def shape_of(config: Config) -> Shape:
+    """The network that `config` asks for; it drafts if any variant does."""
+    drafts = any(rules.deck == "logic" for rules, _ in config.all_rules())
+    return Shape(config.network.hidden, config.network.layers, draft=drafts)
+
+
+def _try_out(config: Config, opponents: Mapping[str, Agent]) -> None:
     """Play a little, to find out before anything is written whether there is something to learn."""
     try:
-        _environment(config, opponents, 16).reset()
+        environment(config, opponents, 16)[0].reset()
     except NoChoiceError as error:
         raise config.fault(("rules",), str(error)) from None
 
@@ -153,7 +174,7 @@ class _Saver:
             "decisions": int(self.model.num_timesteps),
             "seconds": round(self.budget.seconds, 1),
             "finished": finished,
-            "opponents": dict(self._config.opponents),
+            "opponents": self._config.mixture_at(1.0),
             "made_with": f"sixnimmt-env {version('sixnimmt-env')}",
         }
         learner = self.model.policy
@@ -170,8 +191,8 @@ def free_folder(name: str, root: Path = Path("runs")) -> Path:
     return folder
 
 
-def _players(config: Config) -> tuple[list[tuple[Agent, float]], list[Agent]]:
-    """The opponents with their weights, and the field of the evaluation. Everyone who is unknown is reported, at his line."""
+def _players(config: Config) -> tuple[dict[str, Agent], list[Agent]]:
+    """The opponents, and the field of the evaluation. Everyone who is unknown is reported, at his line."""
     problems: list[str] = []
 
     def make(spec: str, place: KeyPath, seed: int) -> Agent | None:
@@ -181,21 +202,21 @@ def _players(config: Config) -> tuple[list[tuple[Agent, float]], list[Agent]]:
             problems.append(str(config.fault(place, str(error))))
             return None
 
-    drawn = [
-        (make(spec, ("opponents", spec), config.seed + 1 + number), weight)
-        for number, (spec, weight) in enumerate(config.opponents.items())
-    ]
+    places = [(("opponents", spec), spec) for spec in config.opponents if spec not in (SELF, POOL)]
+    places += [(("pool", "policies", str(number)), spec) for number, spec in enumerate(config.pool.policies)]
+    drawn = {spec: make(spec, place, config.seed + 1 + number) for number, (place, spec) in enumerate(places)}
     examiners = [
         make(spec, ("evaluation", "against", str(number)), config.evaluation.seed + 2)
         for number, spec in enumerate(config.evaluation.against)
     ]
     if problems:
         raise ConfigError(*problems)
-    return [(agent, weight) for agent, weight in drawn if agent], [agent for agent in examiners if agent]
+    return {spec: agent for spec, agent in drawn.items() if agent}, [agent for agent in examiners if agent]
 
 
 def _mixture(config: Config) -> str:
-    return ", ".join(f"{spec} x{weight:g}" for spec, weight in config.opponents.items())
+    start, end = config.mixture_at(0.0), config.mixture_at(1.0)
+    return ", ".join(f"{spec} x{start[spec]:g}" + (f" to {end[spec]:g}" if end[spec] != start[spec] else "") for spec in start)
 
 
 def _say(console: Console, words: str) -> None:

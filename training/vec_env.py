@@ -7,9 +7,9 @@ opponents' decisions (asked in batches over all games), and his own where only o
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from gymnasium import spaces
@@ -17,8 +17,6 @@ from numpy.typing import NDArray
 from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.vec_env import VecEnv
 
-from sixnimmt_env.agents import Agent
-from sixnimmt_env.core.game import Game, Rules
 from sixnimmt_env.core.seeding import check_seed
 from sixnimmt_env.envs.seats import SeatGames
 
@@ -44,46 +42,36 @@ class Tally:
 
 
 class MatchVecEnv(VecEnv):
-    """`num_envs` games side by side.
+    """Games side by side; one environment is a seat of the learner.
 
     Args:
-        game: what is played.
-        rules: the variant.
-        opponents: agents and their weights; every opponent seat of every game is drawn anew from them.
-        num_envs: games.
+        games: what is played, by whom.
         shape: of the learner's network, which says how much of an observation it reads.
         seed: of deals, seats and opponents.
-        reward_scale: rewards are minus the cost (bull heads) since the learner's last decision, divided by this; what a match costs before
-            the first decision is in the first reward, so that the rewards of a match add up to its cost.
+        reward: what is rewarded, see `REWARDS`.
+        reward_scale: rewards are divided by this. What a match costs before the first decision is in the first reward, so that the rewards
+            of a match add up.
 
+    A seat that has nothing to decide while others of its game do may only wait; one that is not the learner's in this match sees zeros.
     Same-step autoreset: the observation after a finished match is the next one's first; the final one is in
     `infos[i]["terminal_observation"]`. `infos[i]["episode"]["r"]` is minus the cost of the match, unscaled.
     """
 
-    def __init__(
-        self,
-        game: Game,
-        rules: Rules,
-        opponents: Sequence[tuple[Agent, float]],
-        num_envs: int,
-        shape: Shape,
-        seed: int = 0,
-        reward_scale: float = 10.0,
-    ) -> None:
-        self.shape, self._scale = shape, reward_scale
-        agents, weights = zip(*opponents, strict=True)
-        self.games = SeatGames(game, rules, agents, weights, num_envs, "random", skip_forced=True)
+    def __init__(self, games: SeatGames, shape: Shape, seed: int = 0, reward: str = "own", reward_scale: float = 10.0) -> None:
+        self.games, self.shape, self.reward, self._scale = games, shape, REWARDS[reward], reward_scale
+        self.decisions = 0  # of the learner in all, where he had a choice
         self._seed = check_seed(seed)
-        self._all = np.arange(num_envs)
+        slots, count = len(games.slot_games), len(games.states)
+        self._all = np.arange(slots)
         self._numbers: NDArray[np.uint64] | None = None  # of the matches that the games began with
-        self._rewarded = np.zeros(num_envs, dtype=np.int64)  # cost of the match that is in the rewards so far
-        self._length = np.zeros(num_envs, dtype=np.int64)
-        self._actions = np.zeros(num_envs, dtype=np.int64)
+        self._rewarded = np.zeros((count, games.game.max_seats))  # of every seat, in the rewards so far
+        self._length = np.zeros(slots, dtype=np.int64)
+        self._actions = np.zeros(slots, dtype=np.int64)
         self._started = time.time()
         self._tally = Tally()
         self.render_mode = None
         observation = spaces.Box(0.0, 1.0, (shape.observation_size,), np.float32)
-        super().__init__(num_envs, observation, spaces.Discrete(game.num_actions))
+        super().__init__(slots, observation, spaces.Discrete(games.game.num_actions))
 
     # --- VecEnv ----------------------------------------------------------------------------------------------------------
 
@@ -94,33 +82,38 @@ class MatchVecEnv(VecEnv):
             self._reset_seeds()
             self._numbers = None
         # A reset in the middle goes on with the next match of each game.
-        seeds = np.full(self.num_envs, _stream(self._seed), dtype=np.uint64)
-        first = self._all.astype(np.uint64) << _STREAM_BITS
+        count = len(self.games.states)
+        seeds = np.full(count, _stream(self._seed), dtype=np.uint64)
+        first = np.arange(count, dtype=np.uint64) << _STREAM_BITS
         self._numbers = first if self._numbers is None else self.games.states["game"] + np.uint64(1)
         self.games.start(seeds, self._numbers)
         self._rewarded[:] = 0
         self._length[:] = 0
-        return self._observe(self.games.views)
+        return self._observe(self._all)
 
     def step_async(self, actions: NDArray[np.int64]) -> None:
         self._actions = self._legal(np.asarray(actions))
 
     def step_wait(self) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.bool_], list[dict[str, Any]]]:
         games = self.games
-        self._length += 1
-        self._tally.decisions += self.num_envs
+        self._length += games.due
+        decisions = int(games.due.sum())
+        self._tally.decisions += decisions
+        self.decisions += decisions
         games.step(self._actions)
-        rewards = ((self._rewarded - games.costs) / self._scale).astype(np.float32)
-        self._rewarded = games.costs.copy()
+        ended = games.ended()
+        worth = self.reward(games.game.costs(games.states), games.players, ended)
+        change = (worth - self._rewarded) / self._scale
+        self._rewarded = worth
+        rewards = np.where(games.playing, change[games.slot_games, games.outside], 0.0).astype(np.float32)
         infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
         dones = games.over.copy()
-        ended = np.flatnonzero(dones)
         if len(ended):
-            self._report(ended, infos)
-            games.restart(ended)
+            self._report(np.flatnonzero(dones & games.playing), infos)
+            self._length[dones] = 0
             self._rewarded[ended] = 0
-            self._length[ended] = 0
-        return self._observe(games.views), rewards, dones, infos
+            games.restart(ended)
+        return self._observe(self._all), rewards, dones, infos
 
     def action_masks(self) -> NDArray[np.bool_]:
         """(num_envs, num_actions) bool: legal actions of the decision that each game waits for."""
@@ -173,19 +166,62 @@ class MatchVecEnv(VecEnv):
         return chosen
 
     def _report(self, ended: NDArray[np.int64], infos: list[dict[str, Any]]) -> None:
-        """Count the matches that have ended, and say in their infos what they came to."""
+        """Count the matches that have ended for the learner's seats `ended`, and say in their infos what they came to."""
         games = self.games
-        totals = games.game.costs(games.states)[ended, : games.rules.num_players]
-        own, best = games.costs[ended], totals.min(axis=1)
+        shares = win_shares(games.game.costs(games.states), games.players)[games.slot_games[ended], games.outside[ended]]
+        own = games.costs[ended]
         self._tally.matches += len(ended)
         self._tally.cost += float(own.sum())
-        self._tally.wins += float((1.0 / (totals == best[:, None]).sum(axis=1))[own == best].sum())
+        self._tally.wins += float(shares.sum())
         now = round(time.time() - self._started, 3)
-        for game, cost, final in zip(ended.tolist(), own.tolist(), self._observe(games.views[ended]), strict=True):
-            infos[game] = {"episode": {"r": -float(cost), "l": int(self._length[game]), "t": now}, "terminal_observation": final}
+        for slot, cost, final in zip(ended.tolist(), own.tolist(), self._observe(ended), strict=True):
+            infos[slot] = {"episode": {"r": -float(cost), "l": int(self._length[slot]), "t": now}, "terminal_observation": final}
 
-    def _observe(self, views: NDArray[np.void]) -> NDArray[np.float32]:
-        """Fresh observations of `views`: stable-baselines3 keeps references to what it is given."""
-        observations = np.empty((len(views), self.shape.observation_size), dtype=np.float32)
-        self.games.game.encode(views, observations)
+    def _observe(self, slots: NDArray[np.int64]) -> NDArray[np.float32]:
+        """Fresh observations of `slots`: stable-baselines3 keeps references to what it is given."""
+        observations = np.zeros((len(slots), self.shape.observation_size), dtype=np.float32)
+        playing = self.games.playing[slots]
+        if playing.all():
+            self.games.game.encode(self.games.views[slots], observations)
+        else:
+            seen = np.empty((int(playing.sum()), self.shape.observation_size), dtype=np.float32)
+            self.games.game.encode(self.games.views[slots[playing]], seen)
+            observations[playing] = seen
         return observations
+
+
+# --- what is rewarded ------------------------------------------------------------------------------------------------------
+
+Reward = Callable[[NDArray[Any], NDArray[np.int64], NDArray[np.int64]], NDArray[np.float64]]
+
+
+def _own(costs: NDArray[Any], players: NDArray[np.int64], ended: NDArray[np.int64]) -> NDArray[np.float64]:
+    return -costs.astype(np.float64)
+
+
+def _relative(costs: NDArray[Any], players: NDArray[np.int64], ended: NDArray[np.int64]) -> NDArray[np.float64]:
+    own = costs.astype(np.float64)
+    others: NDArray[np.float64] = (own.sum(axis=1, keepdims=True) - own) / (players[:, None] - 1)
+    return others - own
+
+
+def _win(costs: NDArray[Any], players: NDArray[np.int64], ended: NDArray[np.int64]) -> NDArray[np.float64]:
+    shares = np.zeros(costs.shape)
+    shares[ended] = win_shares(costs[ended], players[ended])
+    return shares
+
+
+def win_shares(costs: NDArray[Any], players: NDArray[np.int64]) -> NDArray[np.float64]:
+    """(k, seats): 1 for the seat that has lost least, divided among equals; 0 for all others."""
+    there = np.arange(costs.shape[1]) < players[:, None]
+    best = np.where(there, costs, np.iinfo(np.int64).max).min(axis=1, keepdims=True)
+    won = there & (costs == best)
+    shares: NDArray[np.float64] = won / won.sum(axis=1, keepdims=True)
+    return shares
+
+
+REWARDS: Final[dict[str, Reward]] = {"own": _own, "relative": _relative, "win": _win}
+"""What a seat's match is worth so far, (costs (n, seats), players (n,), games that have ended) -> (n, seats); the rewards are its changes.
+
+own: minus its cost (bull heads). relative: how much less that is than the mean of the others. win: its share of the win, at the end.
+"""

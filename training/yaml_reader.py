@@ -371,7 +371,9 @@ def _lines(entries: Iterable[Entry], indent: str) -> Iterator[str]:
 
 
 def _value(value: object) -> str:
-    """A scalar or a list of scalars as YAML."""
+    """A scalar or a list of scalars as YAML, and what is empty."""
+    if isinstance(value, dict) and not value:
+        return "{}"
     if isinstance(value, (list, tuple)):
         return f"[{', '.join(_value(item) for item in value)}]"
     if value is None or isinstance(value, bool):

@@ -54,6 +54,9 @@ class SeatGames:
         costs: (count,) int64, their costs of the match so far.
         over: (count,) bool, whose match is over; `restart` starts the next one.
         outside: (count,) the outside seats.
+        slot_games: (count,) the game that each of these belongs to: here one a game, but others may let several seats of a game be outside.
+        playing: (count,) bool, whether they take part in the running match.
+        players: (count,) how many play in each game.
         forced: how many forced actions have been played without asking.
 
     Raises:
@@ -86,6 +89,9 @@ class SeatGames:
         self._all = np.arange(count)
         self.states = game.new_states(rules, count)
         self.outside = np.zeros(count, dtype=np.int64)
+        self.slot_games = self._all
+        self.playing = np.ones(count, dtype=np.bool_)
+        self.players = np.full(count, players)
         self._chairs = np.full((count, game.max_seats), -1, dtype=np.int64)
         self.views = np.zeros(count, dtype=game.view_dtype)
         self.masks = np.zeros((count, game.num_actions), dtype=np.int8)
@@ -103,6 +109,15 @@ class SeatGames:
     def decisions(self) -> list[tuple[int, int]]:
         """(seat, action) of the match so far, if it is recorded."""
         return [(seat, action) for seat, action in self._log[: self._logged[0]].tolist()]
+
+    @property
+    def due(self) -> NDArray[np.bool_]:
+        """(count,) bool, who has to decide."""
+        return ~self.over
+
+    def ended(self) -> NDArray[np.int64]:
+        """The games whose match is over."""
+        return np.flatnonzero(self.over)
 
     def start(self, seeds: NDArray[np.uint64], numbers: NDArray[np.uint64], games: NDArray[np.int64] | None = None) -> None:
         """Start matches: `seeds` and `numbers`, both (k,), say which games of which stream `games` (default: all) are to be."""

@@ -14,7 +14,7 @@ from sb3_contrib.common.maskable.utils import get_action_masks, is_masking_suppo
 
 from sixnimmt_env import agents
 from sixnimmt_env.agents import Agent
-from sixnimmt_env.envs.seats import NoChoiceError
+from sixnimmt_env.envs.seats import NoChoiceError, SeatGames
 from sixnimmt_env.games.sixnimmt import GAME, Rules
 from tests.games.sixnimmt.playing import advance, dealt, legal_masks, seats_to_act, views_of
 from training.network import Shape
@@ -103,7 +103,9 @@ def field() -> list[tuple[Agent, float]]:
 
 
 def make(rules: Rules, count: int, seed: int = 5, opponents: list[tuple[Agent, float]] | None = None) -> MatchVecEnv:
-    return MatchVecEnv(GAME, rules, opponents or field(), count, Shape(draft=rules.deck == "logic"), seed, SCALE)
+    agents, weights = zip(*(opponents or field()), strict=True)
+    games = SeatGames(GAME, rules, agents, weights, count, "random", skip_forced=True)
+    return MatchVecEnv(games, Shape(draft=rules.deck == "logic"), seed, "own", SCALE)
 
 
 def play_beside(env: MatchVecEnv, steps: int, seed: int) -> tuple[list[Match], list[Match]]:

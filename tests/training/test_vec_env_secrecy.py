@@ -11,6 +11,7 @@ from stable_baselines3.common.vec_env import DummyVecEnv, VecEnvWrapper, VecMoni
 
 from sixnimmt_env import agents, sixnimmt_v0
 from sixnimmt_env.core import LeakError, audit
+from sixnimmt_env.envs.seats import SeatGames
 from sixnimmt_env.games.sixnimmt import GAME, Rules
 from tests.training.small import PLAIN
 from training.sb3_vec_env import SB3VecEnv
@@ -20,7 +21,8 @@ RULES = Rules(num_players=3, hand_size=5, professional=True)
 
 
 def match_vec_env(*names: str) -> MatchVecEnv:
-    return MatchVecEnv(GAME, RULES, [(agents.make(name), 1.0) for name in names or ("greedy", "random")], 4, PLAIN)
+    seated = [agents.make(name) for name in names or ("greedy", "random")]
+    return MatchVecEnv(SeatGames(GAME, RULES, seated, [1.0] * len(seated), 4, "random", skip_forced=True), PLAIN)
 
 
 def sb3_vec_env() -> SB3VecEnv:

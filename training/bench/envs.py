@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from sixnimmt_env import agents, games, sixnimmt_v0
 from sixnimmt_env.agents import Agent
+from sixnimmt_env.envs.seats import SeatGames
 from training.network import Shape
 from training.vec_env import MatchVecEnv
 
@@ -67,7 +68,7 @@ def measure_vec_env(scale: Scale) -> list[Result]:
 
 def _batched(count: int) -> Work:
     game = games.get("sixnimmt")
-    env = MatchVecEnv(game, game.rules(), [(agents.make("greedy"), 1.0)], count, Shape())
+    env = MatchVecEnv(SeatGames(game, game.rules(), [agents.make("greedy")], [1.0], count, "random", skip_forced=True), Shape())
     env.reset()
 
     def work() -> tuple[float, float]:

@@ -8,11 +8,11 @@ from typing import Any, Final
 
 from sb3_contrib import MaskablePPO
 
-from sixnimmt_env import agents, games
+from sixnimmt_env import agents
 from training import ppo
 from training.budget import Budget
 from training.config import Config, Training
-from training.network import Shape
+from training.train import environment
 from training.vec_env import MatchVecEnv
 
 from .fresh import fresh
@@ -55,9 +55,8 @@ def stock(arguments: Mapping[str, Any]) -> Callable[[], float]:
 
 
 def _env(config: Config, count: int) -> MatchVecEnv:
-    opponents = [(agents.make(spec, seed=1 + number), weight) for number, (spec, weight) in enumerate(config.opponents.items())]
-    shape = Shape(config.network.hidden, config.network.layers)
-    return MatchVecEnv(games.get(config.game), config.rules, opponents, count, shape, config.seed, config.training.reward_scale)
+    opponents = {spec: agents.make(spec, seed=1 + number) for number, spec in enumerate(config.opponents)}
+    return environment(config, opponents, count)[0]
 
 
 def _iteration(model: MaskablePPO) -> Callable[[], float]:
