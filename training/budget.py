@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
+from typing import Any
+
+from sixnimmt_env.core.saved import real, whole
 
 
 class Budget:
@@ -18,15 +22,25 @@ class Budget:
         self.minutes = minutes
         self.spent_frames = 0
         self._started: float | None = None
+        self._before = 0.0  # seconds spent before the clock was started
 
     def start(self) -> None:
         """Start the clock."""
         self._started = time.monotonic()
 
+    def state(self) -> dict[str, Any]:
+        """What is spent."""
+        return {"frames": self.spent_frames, "seconds": self.seconds}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Go on from a `state`; to be called before `start`. `KeyError` or `ValueError` if it is none."""
+        self.spent_frames = whole(state["frames"], "frames")
+        self._before = real(state["seconds"], "seconds")
+
     @property
     def seconds(self) -> float:
-        """Seconds since the start, 0 before."""
-        return 0.0 if self._started is None else time.monotonic() - self._started
+        """Seconds spent: since the start, and before it in what was restored."""
+        return self._before + (0.0 if self._started is None else time.monotonic() - self._started)
 
     @property
     def _by_clock(self) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import signal
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from types import FrameType
 from typing import Any
@@ -15,6 +15,8 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.callbacks import BaseCallback
+
+from sixnimmt_env.core.saved import real, whole
 
 from .budget import Budget
 from .config import Training
@@ -94,7 +96,8 @@ class Coach(BaseCallback):
         budget: what may be spent; its clock is started when learning begins.
         interrupt: asked before every step.
         display: shown the state of things after every step.
-        save_checkpoint: called with the number of frames every `checkpoint_minutes`.
+        remember: called between iterations, at the start of every rollout and after the last update, to note what can be gone on from.
+        save_checkpoint: called every `checkpoint_minutes`, to save what was remembered.
         checkpoint_minutes: between checkpoints.
         league: brought up to date before every rollout.
     """
@@ -105,17 +108,28 @@ class Coach(BaseCallback):
         budget: Budget,
         interrupt: Interrupt,
         display: Display,
-        save_checkpoint: Callable[[int], None],
+        remember: Callable[[], None],
+        save_checkpoint: Callable[[], None],
         checkpoint_minutes: float,
         league: League | None = None,
     ) -> None:
         super().__init__()
         self._training, self._budget, self._interrupt, self._display = training, budget, interrupt, display
-        self._save_checkpoint, self._checkpoint_seconds = save_checkpoint, 60.0 * checkpoint_minutes
-        self._next_checkpoint = self._checkpoint_seconds
+        self._remember, self._save_checkpoint, self._checkpoint_seconds = remember, save_checkpoint, 60.0 * checkpoint_minutes
+        self._next_checkpoint = 0.0
         self._league = league
         self._before = (0, 0.0)  # frames and seconds at the end of the last rollout
         self._at_start = False  # of a rollout
+        self._between = True  # two iterations: no rollout has begun that was not learned from
+
+    def state(self) -> dict[str, Any]:
+        """What the figures of the next iteration are reckoned from."""
+        return {"before": list(self._before)}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Go on from a `state`. `KeyError`, `ValueError` or `TypeError` if it is none."""
+        frames, seconds = state["before"]
+        self._before = whole(frames, "before"), real(seconds, "before")
 
     @property
     def _env(self) -> MatchVecEnv:
@@ -125,9 +139,16 @@ class Coach(BaseCallback):
 
     def _on_training_start(self) -> None:
         self._budget.start()
+        self._next_checkpoint = self._budget.seconds + self._checkpoint_seconds
+
+    def _on_training_end(self) -> None:
+        if self._between:
+            self._remember()
 
     def _on_rollout_start(self) -> None:
         check_weights(self.model)
+        self._remember()
+        self._between = False
         self._at_start = self.num_timesteps > 0  # the first rollout is always finished
         model: Any = self.model
         if self._league is not None:
@@ -135,7 +156,7 @@ class Coach(BaseCallback):
         model.ent_coef = self._training.entropy.at(self._budget.progress)
         if self._budget.seconds >= self._next_checkpoint:
             self._next_checkpoint = self._budget.seconds + self._checkpoint_seconds
-            self._save_checkpoint(self.num_timesteps)
+            self._save_checkpoint()
 
     def _on_step(self) -> bool:
         # stable-baselines3 counts a step of every environment, and here some of them have to wait.
@@ -151,6 +172,7 @@ class Coach(BaseCallback):
         frames, seconds = self.num_timesteps, self._budget.seconds
         speed = (frames - self._before[0]) / max(1e-9, seconds - self._before[1])
         self._before = (frames, seconds)
+        self._between = True
         self.logger.record("rollout/matches", tally.matches)
         if tally.matches:
             self.logger.record("rollout/heads", tally.cost / tally.matches)

@@ -120,7 +120,8 @@ class Training(Section):
     frames: Annotated[int, whole(1, 10**15)] = 12_000_000
     """Decisions of the learner in all, then the training is done."""
     max_minutes: Annotated[float | None, real(0, 1e6, above=True, optional=True)] = None
-    """Stop after this many minutes at the latest, or null. Schedules follow whichever limit comes first."""
+    """Stop after this many minutes at the latest, or null. Schedules follow whichever limit comes first; under the clock no two runs are
+    alike."""
     games: Annotated[int, whole(1, 1_000_000)] = 2048
     """Games played side by side."""
     steps: Annotated[int, whole(1, 10_000)] = 24
@@ -205,7 +206,7 @@ class Output(Section):
     """What is written while the training runs."""
 
     checkpoint_minutes: Positive = 2.0
-    """Minutes between checkpoints: policies as they were on the way."""
+    """Minutes between checkpoints: what --resume goes on from, and policies as they were on the way."""
     keep_checkpoints: Annotated[int, whole(1, 10_000)] = 3
     """Checkpoints kept; older ones are deleted."""
     tensorboard: Annotated[bool, BeforeValidator(truth)] = True

@@ -19,11 +19,12 @@ from sixnimmt_env.agents import Agent, decide
 from sixnimmt_env.core.game import Game, Rules
 from sixnimmt_env.core.kernel import kernel
 from sixnimmt_env.core.records import as_bytes
+from sixnimmt_env.core.saved import fitting, whole, within
 from sixnimmt_env.core.seeding import below, mix, uniform
 from sixnimmt_env.envs.seats import NoChoiceError, SeatGames
 
 from .config import POOL, SELF, Config
-from .network import Scorer
+from .network import Scorer, Shape, arrays, load_arrays
 from .policy import LearnedAgent, Policy
 
 _MEMORY: Final = 0.95  # what is remembered of matches from one iteration to the next
@@ -69,6 +70,8 @@ class LeagueGames(SeatGames):
         ValueError: see `SeatGames`.
     """
 
+    _SAVED = (*SeatGames._SAVED, "_main", "_due", "_actions", "_slot_at")
+
     def __init__(
         self,
         game: Game,
@@ -84,7 +87,9 @@ class LeagueGames(SeatGames):
         self.groups = tuple(groups)
         shares = np.array([weight for _, weight in variants]).cumsum()
         of_game = np.searchsorted(shares / shares[-1], (np.arange(count) + 0.5) / count)
-        self.states = np.concatenate([game.new_states(rules, int((of_game == k).sum())) for k, (rules, _) in enumerate(variants)])
+        for k, (rules, _) in enumerate(variants):
+            # Byte by byte: NumPy would leave in the padding what is in memory by chance, and equal runs would not have equal states.
+            as_bytes(self.states)[of_game == k] = as_bytes(game.new_states(rules, int((of_game == k).sum())))
         self.players = np.array([rules.num_players for rules, _ in variants])[of_game]
         self.slot_games = np.repeat(np.arange(count), self.players)
         first = np.concatenate([[0], self.players.cumsum()[:-1]])
@@ -130,6 +135,17 @@ class LeagueGames(SeatGames):
         """The games whose match is over."""
         ended: NDArray[np.int64] = np.flatnonzero(self.over[self._first])
         return ended
+
+    def state(self) -> dict[str, Any]:
+        return {**super().state(), "met": self.met.copy()}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        super().restore(state)
+        within(self._main, "main", 0, self.players)
+        within(self._actions, "actions", 0, self.game.num_actions)
+        within(self._slot_at, "slot_at", -1, len(self.slot_games))
+        met = state["met"]
+        self.met = fitting(met, "met", np.float64, (min(len(met), len(self.agents)), 2)).copy()
 
     # --- parts -----------------------------------------------------------------------------------------------------------
 
@@ -246,14 +262,15 @@ class League:
         config: the experiment.
         agents: the opponents that are named in it, by their names there, and the policies of the pool.
         count: games.
+        shape: of the learner's network.
 
     Attributes:
         games: what is played.
         copies: (decisions, copy) of every copy in the pool, by its number among the agents.
     """
 
-    def __init__(self, config: Config, agents: Mapping[str, Agent], count: int) -> None:
-        self.config = config
+    def __init__(self, config: Config, agents: Mapping[str, Agent], count: int, shape: Shape = Shape()) -> None:  # noqa: B008 - frozen
+        self.config, self._shape = config, shape
         self._fixed = [spec for spec in config.opponents if spec not in (SELF, POOL)]
         self._guests = list(config.pool.policies)
         seated = [agents[spec] for spec in (*self._fixed, *self._guests)]
@@ -271,6 +288,35 @@ class League:
         rng = np.random.default_rng([self.config.seed, decisions])
         self.games.groups = tuple(self._groups(progress, self._in_play(rng)))
         self.games.met *= _MEMORY
+
+    def state(self) -> dict[str, Any]:
+        """The copies and when the next one is due; the games, which the environment looks after, are not in it."""
+        copies = {
+            str(number): {"decisions": decisions, "network": arrays(agent.policy.network)}
+            for number, (decisions, agent) in self.copies.items()
+        }
+        return {"next_copy": self._next_copy, "copies": copies}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Go on from a `state` of a league of the same configuration; to be called before its games'.
+
+        Raises:
+            KeyError, ValueError: it is that of another league.
+        """
+        self._next_copy = whole(state["next_copy"], "next_copy")
+        first = len(self._fixed) + len(self._guests)
+        found: list[Agent] = []
+        self.copies = {}
+        if len(state["copies"]) > self.config.pool.size:
+            raise ValueError("'copies' are more than the pool holds")
+        for number in range(first, first + len(state["copies"])):
+            saved = state["copies"][str(number)]
+            decisions = whole(saved["decisions"], "decisions")
+            network = Scorer(self._shape)
+            load_arrays(network, saved["network"])
+            self.copies[number] = decisions, self._frozen(decisions, network)
+            found.append(self.copies[number][1])
+        self.games.agents = [*self.games.agents[:first], *found]
 
     # --- parts -----------------------------------------------------------------------------------------------------------
 
@@ -317,8 +363,7 @@ class League:
 
     def _take_copy(self, decisions: int, network: Scorer) -> None:
         """Add a copy; where the pool is full, it takes the number of the one that is most nearly between its neighbours."""
-        policy = Policy(self.games.game, self.config.rules, copy.deepcopy(network).eval().requires_grad_(False), {})
-        agent = LearnedAgent(policy, f"{self.config.name} at {decisions:,}")
+        agent = self._frozen(decisions, copy.deepcopy(network))
         if len(self.copies) < self.config.pool.size:
             number = len(self.games.agents)
             self.games.agents = [*self.games.agents, agent]
@@ -328,6 +373,10 @@ class League:
             if number < len(self.games.met):
                 self.games.met[number] = 0.0
         self.copies[number] = decisions, agent
+
+    def _frozen(self, decisions: int, network: Scorer) -> LearnedAgent:
+        policy = Policy(self.games.game, self.config.rules, network.cpu().eval().requires_grad_(False), {})
+        return LearnedAgent(policy, f"{self.config.name} at {decisions:,}")
 
     def _most_crowded(self) -> int:
         numbers = sorted(self.copies, key=lambda number: self.copies[number][0])

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
+import errno
+import io
 import math
+import os
 from pathlib import Path
 from typing import Any, Final, TextIO
 
 from stable_baselines3.common.logger import KVWriter
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
 
 COLUMNS: Final = {
     "time/iterations": "updates of the network so far, this row's rollout not yet learned from",
@@ -37,20 +46,47 @@ where there is nothing to tell: `train/` in the first row, the results of matche
 class Metrics(KVWriter):
     """Writes metrics.csv: the columns in their fixed order, whole rows only.
 
+    Args:
+        path: of the file.
+        iterations: None for a new file. Otherwise the rows up to this iteration are kept and continued; `kept` says how many there were.
+
     Raises:
+        BusyError: another process writes this file.
+        ValueError: what is to be continued is no such file.
         OSError: the disk is full; names the file.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, iterations: int | None = None) -> None:
         self._path = path
-        self._file: TextIO = path.open("w", newline="", encoding="utf-8")
+        old = iterations is not None and os.path.lexists(path)
+        self._file: TextIO = _opened(path) if old else path.open("w", newline="", encoding="utf-8")
         self._rows = csv.writer(self._file, lineterminator="\n")
-        self._write(list(COLUMNS))
+        self.kept = 0
+        try:
+            _claim(self._file, path)
+            if old:
+                text = known(path, iterations or 0)
+                self._file.truncate(len(text.encode("utf-8")))
+                self._file.seek(0, os.SEEK_END)
+                self.kept = text.count("\n") - 1
+            else:
+                self._write(list(COLUMNS))
+        except BaseException:
+            self._file.close()
+            raise
+
+    def sync(self) -> None:
+        """Wait until the disk has all rows."""
+        if not self._file.closed:
+            with contextlib.suppress(io.UnsupportedOperation):
+                os.fsync(self._file.fileno())
 
     def write(self, key_values: dict[str, Any], key_excluded: dict[str, tuple[str, ...]], step: int = 0) -> None:
         self._write([_cell(key_values.get(column)) for column in COLUMNS])
 
     def close(self) -> None:
+        with contextlib.suppress(OSError):  # the rows are written; should they be lost with the machine, a run that goes on says so
+            self.sync()
         self._file.close()
 
     def _write(self, row: list[str]) -> None:
@@ -60,6 +96,51 @@ class Metrics(KVWriter):
         except OSError as error:
             error.filename = str(self._path)
             raise
+
+
+class BusyError(ValueError):
+    """Another process is training into the folder."""
+
+
+def known(path: Path, iterations: int) -> str:
+    """The head of a metrics.csv: its whole rows up to iteration `iterations`.
+
+    Raises:
+        ValueError: it is no such file.
+        OSError: it cannot be read.
+    """
+    wrong = f"{path}: is not the table of figures of a training run; move it away to go on without the rows so far"
+    if not path.is_file():
+        raise ValueError(wrong)
+    header, *rows = path.read_bytes().split(b"\n")
+    if header.decode("utf-8", "replace") != ",".join(COLUMNS):
+        raise ValueError(wrong)
+    kept = [header]
+    for row in rows[:-1]:  # what follows the last end of a line is no whole row
+        number = row.partition(b",")[0]
+        if row.count(b",") != len(COLUMNS) - 1 or not number.isdigit() or int(number[:20]) > iterations:
+            break
+        kept.append(row)
+    return b"\n".join([*kept, b""]).decode("utf-8", "replace")
+
+
+def _opened(path: Path) -> TextIO:
+    if not path.is_file():
+        known(path, 0)
+    return path.open("r+", newline="", encoding="utf-8")
+
+
+def _claim(file: TextIO, path: Path) -> None:
+    """Keep other processes from writing `file` as long as it is open, where the system can."""
+    if fcntl is None:
+        return
+    try:
+        fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except io.UnsupportedOperation:
+        pass
+    except OSError as error:
+        if error.errno in (errno.EACCES, errno.EAGAIN):
+            raise BusyError(f"{path.parent}: another process is training into this folder; stop that one first") from None
 
 
 def _cell(value: Any) -> str:

@@ -8,12 +8,16 @@ chosen, are worked on: with hands that shrink from ten cards to none this halves
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from sixnimmt_env.core.saved import fitting
 from sixnimmt_env.games.sixnimmt import LAYOUT
 from sixnimmt_env.games.sixnimmt.features import COMPACT_SIZE
 from sixnimmt_env.games.sixnimmt.rules import MAX_CARD, MAX_ROWS
@@ -57,6 +61,8 @@ class Scorer(nn.Module):
         hidden = shape.hidden
         hand, rows, seats = LAYOUT["hand"], LAYOUT["rows"], LAYOUT["seats"]
         table = LAYOUT["context"].size + LAYOUT["ladder"].size + 3 * seats.width
+        self.register_buffer("middle", torch.zeros(shape.observation_size))
+        self.register_buffer("spread", torch.ones(shape.observation_size))
         self.table = nn.Linear(table, hidden)
         self.card_in = nn.Linear(hand.width, hidden)
         self.card_layers = nn.ModuleList(nn.Linear(hidden, hidden) for _ in range(shape.layers - 1))
@@ -76,38 +82,78 @@ class Scorer(nn.Module):
         for last in (self.card_out, self.row_out):
             nn.init.orthogonal_(last.weight, 0.01)
 
+    def standardise(self, observations: Tensor) -> None:
+        """Measure the means and deviations of the columns of `observations`, (k, m); from now on the network sees them scaled to 0 and 1.
+
+        All lines of a group are scaled alike, the empty ones left out. Columns that do not vary stay as they are.
+        """
+        for name in ("context", "seats", "rows", "ladder", "hand"):
+            group = LAYOUT[name]
+            lines = LAYOUT.lines(observations, name).flatten(0, -2)
+            names = [column.name for column in group.columns]
+            if "present" in names:
+                lines = lines[lines[:, names.index("present")] > 0]
+            spread, middle = torch.std_mean(lines, 0)
+            constant = spread < 1e-4
+            middle, spread = middle.where(~constant, 0.0), spread.clamp(min=0.02).where(~constant, 1.0)
+            start = LAYOUT.offset(name)
+            part = slice(start, start + group.count * group.width)
+            self.middle[part], self.spread[part] = middle.repeat(group.count), spread.repeat(group.count)
+
+    def values(self, observations: Tensor) -> Tensor:
+        """Values (k,) alone, in two thirds of the time."""
+        return self._value(self._look(observations)[-1])
+
     def forward(self, observations: Tensor) -> tuple[Tensor, Tensor]:
         """Logits (k, NUM_ACTIONS) and values (k,)."""
-        table = self.table(self._table(observations))
+        games, numbers, choosing, scaled, table, cards, summary = self._look(observations)
+        mixed = torch.relu(self.card_mix(cards) + summary.index_select(0, games))
+        logits = table.new_zeros(len(table), NUM_ACTIONS)
+        logits[games, numbers - 1] = self.card_out(mixed)[:, 0]
+        logits = self._rows(scaled, choosing, table, summary, logits)
+        if self.shape.draft:
+            logits = logits + self._draft(scaled)
+        return logits, self._value(summary)
+
+    def _value(self, summary: Tensor) -> Tensor:
+        value: Tensor = self.value_out(torch.relu(self.value_hidden(summary)))[:, 0]
+        return value
+
+    def _look(self, observations: Tensor) -> tuple[Tensor, ...]:
+        """What logits and values have in common.
+
+        For each card that is held: whose it is, and its number. Then, for each observation, whether a row is to be chosen, the scaled
+        observation, and the table; the cards; and for each observation the summary of table and cards.
+        """
         hand = LAYOUT.lines(observations, "hand")
         games, slots = torch.nonzero(hand[..., _PRESENT], as_tuple=True)
-        held = hand[games, slots]
+        numbers = torch.round(hand[games, slots, _CARD] * MAX_CARD).long()
+        present = LAYOUT.lines(observations, "seats")[..., :1]
+        choosing = observations[:, _CHOICE].sum(1)
+        observations = (observations - self.middle) / self.spread
+        table = self.table(self._table(observations, present))
+        held = LAYOUT.lines(observations, "hand")[games, slots]
         cards = torch.relu(self.card_in(held) + table.index_select(0, games))
         for layer in self.card_layers:
             cards = torch.relu(layer(cards))
         count = hand[..., _PRESENT].sum(1, keepdim=True).clamp(min=1.0)
         pooled = torch.zeros_like(table).index_add(0, games, cards) / count
         summary = torch.relu(self.summary(torch.cat([pooled, torch.relu(table)], 1)))
-        mixed = torch.relu(self.card_mix(cards) + summary.index_select(0, games))
-        logits = table.new_zeros(len(table), NUM_ACTIONS)
-        logits[games, torch.round(held[:, _CARD] * MAX_CARD).long() - 1] = self.card_out(mixed)[:, 0]
-        logits = self._rows(observations, table, summary, logits)
-        if self.shape.draft:
-            logits = logits + self._draft(observations)
-        return logits, self.value_out(torch.relu(self.value_hidden(summary)))[:, 0]
+        return games, numbers, choosing, observations, table, cards, summary
 
-    def _table(self, observations: Tensor) -> Tensor:
+    def _table(self, observations: Tensor, present: Tensor) -> Tensor:
         """The table without its seats' order: the own seat, and the mean and worst of the others."""
         seats = LAYOUT.lines(observations, "seats")
-        others = seats[:, 1:]
-        count = others[..., :1].sum(1).clamp(min=1.0)
+        there = present[:, 1:]
+        others = seats[:, 1:] * there
+        count = there.sum(1).clamp(min=1.0)
         context = observations[:, : LAYOUT.end("context")]
         ladder = LAYOUT.lines(observations, "ladder").flatten(1)
-        return torch.cat([context, ladder, seats[:, 0], others.sum(1) / count, others.amax(1)], 1)
+        return torch.cat([context, ladder, seats[:, 0], others.sum(1) / count, (seats[:, 1:] + (there - 1.0) * 1e3).amax(1)], 1)
 
-    def _rows(self, observations: Tensor, table: Tensor, summary: Tensor, logits: Tensor) -> Tensor:
+    def _rows(self, observations: Tensor, choosing: Tensor, table: Tensor, summary: Tensor, logits: Tensor) -> Tensor:
         """Add the logits of rows and fronts, in the few observations in which one may be chosen."""
-        games = torch.nonzero(observations[:, _CHOICE].sum(1), as_tuple=True)[0]
+        games = torch.nonzero(choosing, as_tuple=True)[0]
         rows = LAYOUT.lines(observations[games], "rows")
         hidden = torch.relu(self.row_in(rows) + table[games][:, None])
         scores = self.row_out(torch.relu(self.row_mix(hidden) + summary[games][:, None]))
@@ -121,6 +167,25 @@ class Scorer(nn.Module):
         columns = torch.cat([cards, number[..., None]], 2).transpose(1, 2)
         scores = self.draft_out(torch.relu(self.draft_in(columns)))[:, 0]
         return nn.functional.pad(scores * cards[..., LAYOUT["cards"].indices().can_draft], (0, NUM_ACTIONS - MAX_CARD))
+
+
+def arrays(network: nn.Module) -> dict[str, NDArray[Any]]:
+    """A copy of the weights, by name."""
+    return {name: np.array(tensor.detach().cpu().numpy()) for name, tensor in network.state_dict().items()}
+
+
+def load_arrays(network: nn.Module, given: Mapping[str, Any]) -> None:
+    """Give `network` the weights that `arrays` took from another one.
+
+    Raises:
+        KeyError: some are missing.
+        ValueError: they are those of a network of another shape.
+    """
+    wanted = network.state_dict()
+    if unknown := given.keys() - wanted.keys():
+        raise ValueError(f"{min(unknown)!r} is no weight of the network")
+    found = {name: fitting(given[name], name, np.float32, tuple(tensor.shape)) for name, tensor in wanted.items()}
+    network.load_state_dict({name: torch.from_numpy(np.array(array)) for name, array in found.items()})
 
 
 def _initialise(module: nn.Module) -> None:

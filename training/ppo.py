@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -16,9 +17,11 @@ from stable_baselines3.common.torch_layers import FlattenExtractor
 from stable_baselines3.common.utils import set_random_seed
 from torch import Tensor, nn
 
+from sixnimmt_env.core.saved import fitting, whole
+
 from .budget import Budget
 from .config import Config
-from .network import Scorer, Shape
+from .network import Scorer, Shape, arrays, load_arrays
 from .vec_env import MatchVecEnv
 
 _MASKED = -1e8  # as sb3-contrib's; its exponential is 0 exactly
@@ -200,6 +203,126 @@ class _TwoHeads(nn.Module):
         return self(observations)[1]
 
 
+class Learner(MaskablePPO):
+    """MaskablePPO whose state between two iterations can be taken out and put back: all that the next ones follow from.
+
+    Attributes:
+        iterations: rollouts learned from in all; `learn` itself counts those since it was called.
+    """
+
+    iterations = 0
+
+    def dump_logs(self, iteration: int = 0) -> None:
+        self.iterations += 1
+        super().dump_logs(self.iterations)
+
+    @property
+    def scorer(self) -> Scorer:
+        """The network."""
+        assert isinstance(self.policy, ScorerPolicy)
+        return self.policy.scorer
+
+    @property
+    def games(self) -> MatchVecEnv:
+        """The environment."""
+        assert isinstance(self.env, MatchVecEnv)
+        return self.env
+
+    def state(self) -> dict[str, Any]:
+        """Network, optimiser, random states, games, and what the next row of figures tells of the past; at the start of a rollout."""
+        assert self._last_episode_starts is not None
+        assert self.ep_info_buffer is not None
+        return {
+            "network": arrays(self.scorer),
+            "optimizer": self._optimizer_state(),
+            "random": _random_state(self.device),
+            "games": self.games.state(),
+            "starts": np.array(self._last_episode_starts),
+            "episodes": [dict(episode) for episode in self.ep_info_buffer],
+            "figures": {name: [_plain(value), self.logger.name_to_excluded[name]] for name, value in self.logger.name_to_value.items()},
+            "decisions": int(self.num_timesteps),
+            "updates": int(self._n_updates),
+            "iterations": self.iterations,
+        }
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Go on from a `state` of a learner that was built alike; `learn` has then to be called with `reset_num_timesteps=False`.
+
+        Raises:
+            KeyError, ValueError, TypeError, RuntimeError: it is that of another one.
+        """
+        load_arrays(self.scorer, state["network"])
+        self._restore_optimizer(state["optimizer"])
+        self.games.restore(state["games"])
+        self._last_obs = self.games.observe()
+        self._last_episode_starts = np.array(fitting(state["starts"], "starts", np.bool_, (self.n_envs,)))
+        episodes = [{key: _number(episode[key], key) for key in ("r", "l", "t")} for episode in state["episodes"]]
+        self.ep_info_buffer, self.ep_success_buffer = deque(episodes, maxlen=self._stats_window_size), deque(maxlen=self._stats_window_size)
+        self.num_timesteps = whole(state["decisions"], "decisions")
+        self._n_updates, self.iterations = whole(state["updates"], "updates"), whole(state["iterations"], "iterations")
+        for name, (value, excluded) in state["figures"].items():
+            self.logger.record(name, _number(value, name), tuple(map(str, excluded)))
+        _restore_random(self.device, state["random"])  # last: what came before may have drawn
+
+    def _optimizer_state(self) -> dict[str, dict[str, NDArray[Any]]]:
+        """What Adam remembers of each parameter; nothing before the first update."""
+        kept = self.policy.optimizer.state
+        return {
+            name: {key: np.array(value.cpu().numpy()) for key, value in kept[parameter].items()}
+            for name, parameter in self.scorer.named_parameters()
+            if parameter in kept
+        }
+
+    def _restore_optimizer(self, given: Mapping[str, Any]) -> None:
+        kept = self.policy.optimizer.state
+        parameters = dict(self.scorer.named_parameters())
+        if given and given.keys() != parameters.keys():
+            raise ValueError("the optimiser's are other parameters than the network's")
+        kept.clear()
+        for name, values in given.items():
+            parameter = parameters[name]
+            shapes = {"step": (), "exp_avg": tuple(parameter.shape), "exp_avg_sq": tuple(parameter.shape)}
+            found = {key: torch.from_numpy(np.array(fitting(values[key], key, np.float32, shape))) for key, shape in shapes.items()}
+            # Adam keeps the number of its steps on the CPU, wherever the rest is.
+            kept[parameter] = {key: tensor if key == "step" else tensor.to(parameter.device) for key, tensor in found.items()}
+
+
+def _plain(value: Any) -> int | float:
+    """A figure as JSON can hold it."""
+    return int(value) if isinstance(value, (int, np.integer)) else float(value)
+
+
+def _number(given: object, what: str) -> int | float:
+    """`given`, which must be a number, nan and infinity among them; `ValueError` otherwise."""
+    if isinstance(given, bool) or not isinstance(given, (int, float)):
+        raise ValueError(f"{what!r} is no number")
+    return given
+
+
+def _random_state(device: torch.device) -> dict[str, Any]:
+    """The random states that learning draws from: torch's on the CPU and on `device`, and NumPy's old one, as stable-baselines3 has it."""
+    _, keys, *rest = np.random.get_state()  # noqa: NPY002
+    state = {"torch": torch.get_rng_state().numpy().copy(), "numpy": np.array(keys), "numpy_rest": [_plain(value) for value in rest]}
+    if device.type != "cpu":
+        state["device"] = torch.get_device_module(device).get_rng_state(*_which(device)).cpu().numpy()
+    return state
+
+
+def _restore_random(device: torch.device, state: Mapping[str, Any]) -> None:
+    keys = fitting(state["numpy"], "numpy", np.uint32, (624,))
+    position, has_gauss, gauss = state["numpy_rest"]
+    if not 0 <= whole(position, "numpy_rest") <= len(keys):
+        raise ValueError("'numpy_rest' is no state of NumPy's generator")
+    np.random.set_state(("MT19937", keys, position, whole(has_gauss, "numpy_rest"), float(gauss)))  # noqa: NPY002
+    torch.set_rng_state(torch.from_numpy(np.array(state["torch"])))
+    if device.type != "cpu" and "device" in state:
+        torch.get_device_module(device).set_rng_state(torch.from_numpy(np.array(state["device"])), *_which(device))
+
+
+def _which(device: torch.device) -> tuple[torch.device, ...]:
+    return (device,) if device.type == "cuda" else ()  # of others torch knows one alone
+
+
 def check(config: Config) -> None:
     """Raise `ConfigError` for what only shows when the learner is built."""
     training = config.training
@@ -212,12 +335,15 @@ def check(config: Config) -> None:
         raise config.fault(("training", "device"), f"{training.device} is not there ({reason}); use cpu") from None
 
 
-def build(config: Config, env: MatchVecEnv, budget: Budget) -> MaskablePPO:
-    """The learner of `config`. Its learning rate follows `budget`; the entropy coefficient is the callback's to set."""
+def build(config: Config, env: MatchVecEnv, budget: Budget, typical: NDArray[np.float32] | None = None) -> Learner:
+    """The learner of `config`. Its learning rate follows `budget`; the entropy coefficient is the callback's to set.
+
+    `typical` observations tell its network how large the numbers are that it will see.
+    """
     training = config.training
     torch.set_num_threads(training.threads)
     set_random_seed(config.seed % 2**32)  # NumPy's old generator takes no more; the environment has the whole seed already
-    return MaskablePPO(
+    model = Learner(
         ScorerPolicy,
         env,
         learning_rate=lambda _: training.learning_rate.at(budget.progress),
@@ -234,3 +360,8 @@ def build(config: Config, env: MatchVecEnv, budget: Budget) -> MaskablePPO:
         policy_kwargs={"shape": env.shape},
         device=training.device,
     )
+    if typical is not None:
+        learner = model.policy
+        assert isinstance(learner, ScorerPolicy)
+        learner.scorer.standardise(torch.from_numpy(typical).to(model.device))
+    return model

@@ -1,21 +1,30 @@
 """A training run, from a configuration to a folder with a policy in it.
 
 A run folder holds config.yaml (complete, can be run again), metrics.csv, tensorboard/, checkpoints/, policy.safetensors and policy.json,
-learning_curve.png and evaluation.json.
+learning_curve.png and evaluation.json. In checkpoints/, `policy_DECISIONS` are policies as they were on the way, which play like any other,
+and `state_DECISIONS.checkpoint` is what the run goes on from (see `checkpoint`): everything that the iterations after it follow from. They
+are saved between iterations, every output.checkpoint_minutes and at the end, and the newest output.keep_checkpoints of each are kept.
+
+A run that goes on continues as if it had never been stopped: on the same machine, with the same versions and number of threads, it ends
+with the same policy, bit by bit. With training.max_minutes, whose clock goes on from where it was, the schedules follow the clock, and no
+two runs are alike. A run that was stopped before its first checkpoint begins again, which comes to the same.
 """
 
 from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Mapping, Sequence
+import shlex
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from importlib.metadata import version
+from functools import partial
 from pathlib import Path
 
+import numpy as np
+from numpy.typing import NDArray
 from rich.console import Console
-from sb3_contrib import MaskablePPO
 from stable_baselines3.common.logger import KVWriter, Logger, TensorBoardOutputFormat
+from torch.utils.tensorboard import SummaryWriter
 
 from sixnimmt_env import games
 from sixnimmt_env.agents import Agent
@@ -24,18 +33,19 @@ from sixnimmt_env.core.files import write_atomically
 from sixnimmt_env.core.seeding import MAX_SEED
 from sixnimmt_env.envs.seats import NoChoiceError, SeatGames
 
-from . import config as configuration
 from . import policy, ppo
+from . import resume as resuming
 from .budget import Budget
-from .callbacks import Coach, Display, DivergedError, Interrupt, check_weights
+from .callbacks import Coach, Display, DivergedError, Interrupt
 from .config import POOL, SELF, Config, ConfigError, Schedule
-from .console import SteadyConsole
+from .console import SteadyConsole, say
 from .evaluate import as_json, evaluate, show
 from .league import League
-from .metrics import Metrics
 from .network import Shape
 from .plots import learning_curve
 from .plugin import agent_of
+from .resume import Start
+from .saving import Saver
 from .vec_env import MatchVecEnv
 from .yaml_reader import KeyPath
 
@@ -59,48 +69,102 @@ class Run:
     results: Sequence[Strength]
 
 
-def train(config: Config, folder: Path, console: Console | None = None) -> Run:
+def train(config: Config, folder: Path, console: Console | None = None, resume: Path | None = None) -> Run:
     """Train what `config` describes, into `folder`, which must be new or empty.
 
+    Args:
+        config: the experiment.
+        folder: everything goes there.
+        console: told how it goes.
+        resume: the folder of a run to go on with, which may be `folder` itself; any other is left as it is.
+
     Raises:
-        ConfigError: an agent is unknown, the variant leaves nothing to learn, or the folder is in use or cannot be written.
+        ConfigError: an agent is unknown, the variant leaves nothing to learn, the folder is in use or cannot be written, or there is
+            nothing to go on with.
+        CheckpointError: no checkpoint of `resume` is intact, or it does not fit.
         DivergedError: the weights are no numbers any more; the checkpoints are those from before.
         OSError: the disk fills up or fails. What was saved before is intact.
     """
     console = console or SteadyConsole()
     opponents, field = _players(config)
     ppo.check(config)
-    _try_out(config, opponents)
-    _prepare(folder, config)
-    env, league = environment(config, opponents, config.training.games)
-    budget = Budget(config.training.frames, config.training.max_minutes)
-    saver = _Saver(config, folder, ppo.build(config, env, budget), budget, console)
-    _say(console, f"Training {config.name} against {_mixture(config)}; everything goes to {folder}")
-    interrupt = Interrupt()
+    start = None if resume is None else resuming.find(config, resume, partial(say, console))
+    typical = _try_out(config, opponents)
+    interrupt, display = Interrupt(), Display(console)
+    saver, coach = _assemble(config, folder, opponents, typical, interrupt, display, partial(say, console))
+    if start is not None and start.path is not None:
+        saver.restore(start.path)
+    writers = _open(folder, config, start, saver, console)
+    _announce(config, folder, start, console)
     with interrupt.watch(console):
-        _learn(config, saver, league, interrupt, console)
-        seconds = budget.seconds
+        _learn(coach, saver, writers, interrupt, display)
+        seconds = saver.budget.seconds
         with interrupt.shield():
             path = saver.final(interrupt.asked)
     try:
         learning_curve(folder / "metrics.csv", folder / "learning_curve.png", config.name)
     except OSError as error:
-        _say(console, f"The learning curve could not be drawn: {error.filename}: {error.strerror}")
+        say(console, f"The learning curve could not be drawn: {error.filename}: {error.strerror}")
     decisions = int(saver.model.num_timesteps)
-    _say(console, f"{decisions:,} decisions in {seconds / 60:.1f} minutes; policy saved as {path}")
+    say(console, f"{decisions:,} decisions in {seconds / 60:.1f} minutes; policy saved as {path}")
+    if interrupt.asked:
+        say(console, f"Go on with: sixnimmt train --resume {shlex.quote(str(folder))}")
     results = [] if interrupt.asked else _evaluate(config, folder, field, console)
     return Run(folder, decisions, seconds, interrupt.asked, results)
 
 
-def _learn(config: Config, saver: _Saver, league: League | None, interrupt: Interrupt, console: Console) -> None:
+def _assemble(
+    config: Config,
+    folder: Path,
+    opponents: Mapping[str, Agent],
+    typical: NDArray[np.float32],
+    interrupt: Interrupt,
+    display: Display,
+    tell: Callable[[str], None],
+) -> tuple[Saver, Coach]:
+    """Everything that a run is made of, at its beginning; nothing is written yet."""
+    env, league = environment(config, opponents, config.training.games)
+    budget = Budget(config.training.frames, config.training.max_minutes)
+    model = ppo.build(config, env, budget, typical)
+    model.set_logger(Logger(str(folder), []))
+    saver = Saver(config, folder, model, budget, tell)
+    minutes = config.output.checkpoint_minutes
+    coach = Coach(config.training, budget, interrupt, display, saver.remember, saver.checkpoint, minutes, league)
+    if league is not None:
+        saver.parts["league"] = league
+    saver.parts |= {"learner": model, "budget": budget, "coach": coach}
+    return saver, coach
+
+
+def _open(folder: Path, config: Config, start: Start | None, saver: Saver, console: Console) -> list[KVWriter]:
+    """Make the folder ready, and begin or go on with what is written of each iteration."""
+    again = start is not None and folder.exists() and folder.samefile(start.source)
+    known = saver.model.iterations
+    table = resuming.open_again(folder, config, known) if again else resuming.open_new(folder, config, start, known)
+    saver.metrics = table
+    if table.kept < known:
+        say(console, f"{folder / 'metrics.csv'}: has {table.kept} of {known} rows; the others are lost, and the training goes on")
+    writers: list[KVWriter] = [table]
+    if config.output.tensorboard:
+        writers.append(_Events(folder / "tensorboard", saver.model.num_timesteps + 1 if again else None))
+    return writers
+
+
+def _announce(config: Config, folder: Path, start: Start | None, console: Console) -> None:
+    what = f"Training {config.name}"
+    if start is not None:
+        what = f"Going on with {config.name} after {start.decisions:,} decisions" if start.path else f"Beginning {config.name} again"
+    say(console, f"{what} against {_mixture(config)}; everything goes to {folder}")
+
+
+def _learn(coach: Coach, saver: Saver, writers: list[KVWriter], interrupt: Interrupt, display: Display) -> None:
     """Learn until the budget is spent or the user asks to stop."""
-    display = Display(console)
-    coach = Coach(config.training, saver.budget, interrupt, display, saver.checkpoint, config.output.checkpoint_minutes, league)
-    logger = Logger(str(saver.folder), _writers(saver.folder, config))
-    saver.model.set_logger(logger)
+    model = saver.model
+    model.logger.output_formats.extend(writers)
     try:
         with display.live():
-            saver.model.learn(config.training.frames, callback=coach)
+            # What has been decided before is part of the budget: stable-baselines3 is told what is left.
+            model.learn(saver.budget.frames - model.num_timesteps, callback=coach, reset_num_timesteps=False)
     except KeyboardInterrupt:
         interrupt.asked = True
     except OSError:
@@ -108,7 +172,15 @@ def _learn(config: Config, saver: _Saver, league: League | None, interrupt: Inte
             saver.final(interrupted=True)
         raise
     finally:
-        logger.close()
+        model.logger.close()
+
+
+class _Events(TensorBoardOutputFormat):
+    """TensorBoard's events. `first` is the first step that is yet to come: what is there of later ones was of a run that was stopped."""
+
+    def __init__(self, folder: Path, first: int | None) -> None:
+        self.writer = SummaryWriter(log_dir=str(folder), purge_step=first)
+        self._is_closed = False
 
 
 def environment(config: Config, opponents: Mapping[str, Agent], count: int) -> tuple[MatchVecEnv, League | None]:
@@ -120,7 +192,7 @@ def environment(config: Config, opponents: Mapping[str, Agent], count: int) -> t
     named = list(config.opponents.items())
     league = None
     if config.variants or any(spec in (SELF, POOL) or isinstance(weight, Schedule) for spec, weight in named):
-        league = League(config, opponents, count)
+        league = League(config, opponents, count, shape)
         played: SeatGames = league.games
     else:
         weights = list(config.mixture_at(0.0).values())
@@ -136,50 +208,12 @@ def shape_of(config: Config) -> Shape:
     return Shape(config.network.hidden, config.network.layers, draft=drafts)
 
 
-def _try_out(config: Config, opponents: Mapping[str, Agent]) -> None:
-    """Play a little, to find out before anything is written whether there is something to learn."""
+def _try_out(config: Config, opponents: Mapping[str, Agent]) -> NDArray[np.float32]:
+    """Typical observations. Where there is nothing to decide, that is found out before anything is written."""
     try:
-        environment(config, opponents, 16)[0].reset()
+        return environment(config, opponents, 64)[0].random_decisions(60, config.seed)
     except NoChoiceError as error:
         raise config.fault(("rules",), str(error)) from None
-
-
-class _Saver:
-    """Saves the policy of a run as it goes."""
-
-    def __init__(self, config: Config, folder: Path, model: MaskablePPO, budget: Budget, console: Console) -> None:
-        self.folder, self.model, self.budget = folder, model, budget
-        self._config, self._console = config, console
-
-    def checkpoint(self, frames: int) -> None:
-        """Save the policy as it is now, and drop the oldest checkpoints. Where that fails the training goes on: the next may succeed."""
-        place = self.folder / "checkpoints"
-        try:
-            self._save(place, f"policy_{frames:012d}", finished=False)
-            for old in sorted(place.glob("policy_*.json"))[: -self._config.output.keep_checkpoints]:
-                old.unlink(missing_ok=True)
-                old.with_suffix(".safetensors").unlink(missing_ok=True)
-        except OSError as error:
-            _say(self._console, f"No checkpoint could be saved, the training goes on: {error.filename}: {error.strerror}")
-
-    def final(self, interrupted: bool) -> Path:
-        """Save the policy that the run ends with. `DivergedError` if it has none."""
-        check_weights(self.model)
-        return self._save(self.folder, policy.STEM, finished=not interrupted)
-
-    def _save(self, folder: Path, stem: str, finished: bool) -> Path:
-        summary = {
-            "name": self._config.name,
-            "seed": self._config.seed,
-            "decisions": int(self.model.num_timesteps),
-            "seconds": round(self.budget.seconds, 1),
-            "finished": finished,
-            "opponents": self._config.mixture_at(1.0),
-            "made_with": f"sixnimmt-env {version('sixnimmt-env')}",
-        }
-        learner = self.model.policy
-        assert isinstance(learner, ppo.ScorerPolicy)
-        return policy.save(folder, learner.scorer, games.get(self._config.game), self._config.rules, summary, stem)
 
 
 def free_folder(name: str, root: Path = Path("runs")) -> Path:
@@ -217,29 +251,6 @@ def _players(config: Config) -> tuple[dict[str, Agent], list[Agent]]:
 def _mixture(config: Config) -> str:
     start, end = config.mixture_at(0.0), config.mixture_at(1.0)
     return ", ".join(f"{spec} x{start[spec]:g}" + (f" to {end[spec]:g}" if end[spec] != start[spec] else "") for spec in start)
-
-
-def _say(console: Console, words: str) -> None:
-    """One line, as it is: names and paths may hold what looks like markup."""
-    console.print(words, markup=False, highlight=False, soft_wrap=True)
-
-
-def _prepare(folder: Path, config: Config) -> None:
-    try:
-        if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-            raise ConfigError(f"{folder}: is in use; name another folder with --out, or delete it")
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / "checkpoints").mkdir()
-    except OSError as error:
-        raise ConfigError(f"{folder}: cannot be made: {error.strerror or error}; name another folder with --out") from None
-    configuration.save(config, folder / "config.yaml")
-
-
-def _writers(folder: Path, config: Config) -> list[KVWriter]:
-    writers: list[KVWriter] = [Metrics(folder / "metrics.csv")]
-    if config.output.tensorboard:
-        writers.append(TensorBoardOutputFormat(str(folder / "tensorboard")))
-    return writers
 
 
 def _evaluate(config: Config, folder: Path, field: Sequence[Agent], console: Console) -> list[Strength]:

@@ -7,8 +7,8 @@ opponents' decisions (asked in batches over all games), and his own where only o
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
 from typing import Any, Final
 
 import numpy as np
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.vec_env import VecEnv
 
+from sixnimmt_env.core.saved import put_back, real, taken, whole
 from sixnimmt_env.core.seeding import check_seed
 from sixnimmt_env.envs.seats import SeatGames
 
@@ -56,6 +57,8 @@ class MatchVecEnv(VecEnv):
     Same-step autoreset: the observation after a finished match is the next one's first; the final one is in
     `infos[i]["terminal_observation"]`. `infos[i]["episode"]["r"]` is minus the cost of the match, unscaled.
     """
+
+    _SAVED = ("_rewarded", "_length")
 
     def __init__(self, games: SeatGames, shape: Shape, seed: int = 0, reward: str = "own", reward_scale: float = 10.0) -> None:
         self.games, self.shape, self.reward, self._scale = games, shape, REWARDS[reward], reward_scale
@@ -120,6 +123,10 @@ class MatchVecEnv(VecEnv):
         masks: NDArray[np.bool_] = self.games.masks == 1
         return masks
 
+    def observe(self) -> NDArray[np.float32]:
+        """What the last `reset` or step has returned as observations."""
+        return self._observe(self._all)
+
     def close(self) -> None:
         """Nothing is held open."""
 
@@ -140,11 +147,40 @@ class MatchVecEnv(VecEnv):
         # Whole matches are reported as a Monitor does, so evaluations need not count rewards by themselves.
         return [wrapper_class is Monitor] * len(self._chosen(indices))
 
+    def random_decisions(self, steps: int, seed: int = 0) -> NDArray[np.float32]:
+        """(k, m) observations of decisions of the learner, who plays at random for `steps` from a reset on."""
+        rng = np.random.default_rng(seed)
+        observations, found = self.reset(), []
+        for _ in range(steps):
+            found.append(observations[self.games.due])
+            masks = self.action_masks()
+            observations = self.step((masks * rng.random(masks.shape)).argmax(axis=1))[0]
+        return np.concatenate(found)
+
     def take_tally(self) -> Tally:
         """What happened since this was last called."""
         tally, self._tally = self._tally, Tally()
         tally.forced, self.games.forced = self.games.forced, 0
         return tally
+
+    def state(self) -> dict[str, Any]:
+        """Copies of everything that decides how the games go on, and of what is counted."""
+        counted = {"decisions": self.decisions, "tally": asdict(self._tally)}
+        return {**taken(self, self._SAVED), **counted, "games": self.games.state()}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Go on, without a `reset`, from a `state` of an environment that was made alike.
+
+        Raises:
+            KeyError, ValueError: it is that of another one.
+        """
+        self.games.restore(state["games"])
+        put_back(self, self._SAVED, state)
+        self._numbers = self.games.states["game"].copy()
+        self.decisions = whole(state["decisions"], "decisions")
+        tally = state["tally"]
+        counts = {name: whole(tally[name], name) for name in ("matches", "decisions", "forced")}
+        self._tally = Tally(**counts, cost=real(tally["cost"], "cost"), wins=real(tally["wins"], "wins"))
 
     # --- parts -----------------------------------------------------------------------------------------------------------
 

@@ -6,7 +6,7 @@ else. Who sits where follows from (seed, game), as the deals do: nothing here ha
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal, NoReturn
 
 import numpy as np
@@ -16,6 +16,7 @@ from ..agents import Agent, HeuristicAgent, decide, name_of
 from ..core.game import Game, Rules
 from ..core.kernel import kernel
 from ..core.records import as_bytes
+from ..core.saved import put_back, taken, whole, within
 from ..core.seeding import below, mix, uniform
 
 Seat = int | Literal["random", "rotate"]
@@ -62,6 +63,8 @@ class SeatGames:
     Raises:
         ValueError: a number of agents or a seat that does not fit the number of players.
     """
+
+    _SAVED: tuple[str, ...] = ("states", "outside", "playing", "_chairs", "views", "masks", "costs", "over")
 
     def __init__(
         self,
@@ -140,6 +143,21 @@ class SeatGames:
         self.game.abandon(self.states, games)
         self._look(games)
         self.over[games] = True
+
+    def state(self) -> dict[str, Any]:
+        """How play stands: copies of everything that decides how it goes on. (What `record` keeps is of the past, and not in it.)"""
+        return {**taken(self, self._SAVED), "forced": self.forced}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Go on from a `state` of games that were made alike. What its records hold is believed.
+
+        Raises:
+            KeyError, ValueError: it is that of other games.
+        """
+        put_back(self, self._SAVED, state)
+        within(self.outside, "outside", 0, self.players[self.slot_games])
+        within(self._chairs, "chairs", -1, len(self.agents))
+        self.forced = whole(state["forced"], "forced")
 
     # --- parts -----------------------------------------------------------------------------------------------------------
 

@@ -43,7 +43,7 @@ HELP: dict[str, list[str]] = {
         "first steps:",
         "sixnimmt train configs/quickstart.yaml",
     ],
-    "train": ["CONFIG.yaml", "--set KEY.PATH=VALUE", "--out DIR", "--print-config", "Ctrl-C"],
+    "train": ["CONFIG.yaml", "--resume DIR", "--set KEY.PATH=VALUE", "--out DIR", "--print-config", "Ctrl-C"],
     "evaluate": ["AGENT", "--against AGENT", "--players N", "--deck", "--professional", "--rounds N", "--seed S", "--json FILE", "20000"],
     "tournament": [
         *(
@@ -395,9 +395,7 @@ def test_refused(place: Path, capsys: pytest.CaptureFixture[str], command: str) 
     assert sorted(place.rglob("*")) == before
 
 
-@pytest.mark.parametrize(
-    "command", ["", "fly", "evaluate greedy", "evaluate greedy --against random --rounds many", "train", "evaluate --deck x"]
-)
+@pytest.mark.parametrize("command", ["", "fly", "evaluate greedy", "evaluate greedy --against random --rounds many", "evaluate --deck x"])
 def test_wrong_usage(capsys: pytest.CaptureFixture[str], command: str) -> None:
     with pytest.raises(SystemExit) as left:
         main(command.split())

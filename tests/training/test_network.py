@@ -16,7 +16,7 @@ from sixnimmt_env.games.sixnimmt.state import DRAFT as DRAFT_PHASE
 from sixnimmt_env.games.sixnimmt.state import NUM_ACTIONS, PHASES, PICK, ROW, SIDE
 from tests.training.small import DRAFT, PLAIN, decisions, encoded, legal, mixture, network
 from training.network import Shape
-from training.ppo import ScorerPolicy, StepMajorBuffer
+from training.ppo import DecisionBuffer, ScorerPolicy
 
 SHAPES = pytest.mark.parametrize("shape", [PLAIN, DRAFT, Shape(hidden=5, layers=1)], ids=["plain", "draft", "one layer"])
 HAND, SEATS = LAYOUT["hand"], LAYOUT["seats"]
@@ -175,7 +175,7 @@ def policy_of(logits: Tensor | None = None, shape: Shape = PLAIN) -> ScorerPolic
 
 def random_masks(count: int) -> Tensor:
     masks = torch.rand(count, NUM_ACTIONS) < torch.rand(count, 1)
-    masks[torch.arange(count), torch.randint(NUM_ACTIONS, (count,))] = True
+    masks[torch.arange(count)[:, None], torch.rand(count, NUM_ACTIONS).topk(2).indices] = True
     return masks
 
 
@@ -196,11 +196,27 @@ def test_as_the_distribution_of_sb3_contrib() -> None:
     _, logs, entropies = policy.evaluate_actions(observations, actions, action_masks=masks.float())
     torch.testing.assert_close(logs, theirs.log_prob(actions))
     torch.testing.assert_close(entropies, theirs.entropy())
-    assert (entropies[masks.sum(1) == 1] == 0).all()
     _, logs, entropies = policy.evaluate_actions(observations, actions)
     unmasked = MaskableCategoricalDistribution(NUM_ACTIONS).proba_distribution(logits)
     torch.testing.assert_close(logs, unmasked.log_prob(actions))
     torch.testing.assert_close(entropies, unmasked.entropy())
+
+
+def test_who_has_to_wait_does_not_ask_the_network() -> None:
+    torch.manual_seed(0)
+    logits, masks = torch.randn(40, NUM_ACTIONS), random_masks(40)
+    masks[::3] = False
+    masks[::3, -1] = True
+    policy = policy_of(logits)
+    observations = torch.arange(40.0)[:, None]
+    actions, values, logs = policy.forward(observations, action_masks=masks.numpy())
+    assert (actions[::3] == NUM_ACTIONS - 1).all()
+    assert (values[::3] == 0).all()
+    assert (logs[::3] == 0).all()
+    others = masks.sum(1) > 1
+    assert masks[torch.arange(40), actions].all()
+    torch.testing.assert_close(values[others], observations[others])
+    assert (logs[others] < 0).all()
 
 
 @pytest.mark.parametrize("noise", [1.0, 1e4, float("inf")])
@@ -250,6 +266,38 @@ def test_the_rest_of_the_policy_uses_the_network() -> None:
     assert trained == {id(parameter) for parameter in policy.scorer.parameters()}
 
 
+# --- the scale of what the network sees ------------------------------------------------------------------------------------
+
+
+@SHAPES
+def test_columns_are_scaled_to_zero_and_one(shape: Shape) -> None:
+    views = mixture(shape)
+    observations = encoded(views, shape)
+    scorer = network(shape)
+    scorer.standardise(observations)
+    seen = (observations - scorer.middle) / scorer.spread
+    hand = HAND.count * HAND.width
+    start = LAYOUT.offset("hand")
+    held = seen[:, start : start + hand].unflatten(1, (HAND.count, HAND.width))[lines(observations, "hand")[..., PRESENT] > 0]
+    varies = held.std(0) > 1e-3
+    assert varies.sum() > 25
+    torch.testing.assert_close(held.mean(0)[varies], torch.zeros(int(varies.sum())), atol=1e-3, rtol=0)
+    assert (held.std(0)[varies] <= 1.001).all()
+    assert ((held.std(0)[varies] - 1.0).abs() < 1e-3).float().mean() > 0.8, "all but those that hardly vary"
+    assert not varies[PRESENT]
+    assert (scorer.spread > 0).all()
+    tables = slice(LAYOUT.offset("cards"), None)
+    assert (scorer.spread[tables] == 1).all(), "what the draft reads stays as it is"
+
+
+def test_a_constant_column_stays_as_it_is() -> None:
+    observations = encoded(decisions(Rules()), PLAIN)
+    scorer = network(PLAIN)
+    scorer.standardise(observations)
+    column = LAYOUT["context"].indices().num_players
+    assert (scorer.middle[column], scorer.spread[column]) == (0, 1)
+
+
 # --- the buffer ----------------------------------------------------------------------------------------------------------
 
 # (games, steps, minibatch): the sizes of the minibatches
@@ -270,7 +318,7 @@ BATCHES: dict[tuple[int, int, int | None], list[int]] = {
 def test_buffer_yields_every_sample_once(case: tuple[int, int, int | None], sizes: list[int]) -> None:
     games, steps, minibatch = case
     total = games * steps
-    buffer = StepMajorBuffer(steps, spaces.Box(0.0, 1.0, (3,), np.float32), spaces.Discrete(total), "cpu", n_envs=games)
+    buffer = DecisionBuffer(steps, spaces.Box(0.0, 1.0, (3,), np.float32), spaces.Discrete(total + 1), "cpu", n_envs=games)
     for step in range(steps):
         # Every field of a sample tells which one it is.
         number = np.arange(games, dtype=np.float32) + step * games
@@ -281,7 +329,7 @@ def test_buffer_yields_every_sample_once(case: tuple[int, int, int | None], size
             np.zeros(games),
             torch.from_numpy(number),
             torch.from_numpy(number),
-            action_masks=(np.arange(total) == number[:, None]),
+            action_masks=(np.arange(total + 1) == number[:, None]) | (np.arange(total + 1) == total),
         )
     buffer.compute_returns_and_advantage(torch.zeros(games), np.zeros(games))
     buffer.returns[:] = buffer.rewards
@@ -295,7 +343,7 @@ def test_buffer_yields_every_sample_once(case: tuple[int, int, int | None], size
             assert torch.equal(batch.observations, number[:, None].expand(-1, 3))
             for field in (batch.old_values, batch.old_log_prob, batch.advantages, batch.returns):
                 assert torch.equal(field, number)
-            assert torch.equal(batch.action_masks, nn.functional.one_hot(number.long(), total).float())
+            assert torch.equal(batch.action_masks[:, :total], nn.functional.one_hot(number.long(), total).float())
         order = torch.cat([batch.actions[:, 0] for batch in batches]).tolist()
         assert sorted(order) == list(range(total))
         orders.append(order)

@@ -72,6 +72,11 @@ def contents(folder: Path) -> set[str]:
 RUN_FILES = {"config.yaml", "metrics.csv", "policy.safetensors", "policy.json", "evaluation.json", "learning_curve.png"}
 
 
+def states(*frames: int) -> set[str]:
+    """The checkpoints after so many decisions."""
+    return {f"checkpoints/state_{count:012d}.checkpoint" for count in frames}
+
+
 def test_what_a_run_leaves_behind(tmp_path: Path) -> None:
     config = tiny("output.tensorboard=true", "output.checkpoint_minutes=1e-9", "output.keep_checkpoints=2", "training.frames=640")
     done, said = run(config, tmp_path)
@@ -79,7 +84,7 @@ def test_what_a_run_leaves_behind(tmp_path: Path) -> None:
     found = contents(tmp_path)
     checkpoints = {f"checkpoints/policy_{frames:012d}.{kind}" for frames in (384, 512) for kind in ("json", "safetensors")}
     events = {name for name in found if name.startswith("tensorboard/events.out.tfevents.")}
-    assert found == RUN_FILES | checkpoints | events
+    assert found == RUN_FILES | checkpoints | states(512, 640) | events
     assert len(events) == 1
     assert (tmp_path / "learning_curve.png").read_bytes().startswith(b"\x89PNG")
     assert policy.read(tmp_path).training == {
@@ -117,8 +122,8 @@ def test_saved_configuration_runs_again_to_the_same_policy(tmp_path: Path) -> No
 
 def test_every_agent_has_dice_of_its_own() -> None:
     largest = _players(tiny(f"seed={MAX_SEED}", f"evaluation.seed={MAX_SEED}"))
-    assert {agent.seed for agent, _ in largest[0]} == {0, 1}
-    seeds = [[agent.seed for agent, _ in _players(tiny(f"seed={seed}"))[0]] for seed in (5, 6)]
+    assert {agent.seed for agent in largest[0].values()} == {0, 1}
+    seeds = [[agent.seed for agent in _players(tiny(f"seed={seed}"))[0].values()] for seed in (5, 6)]
     assert len(set(seeds[0])) == 2
     assert seeds[0] != seeds[1]
 
@@ -259,7 +264,7 @@ def test_minutes_end_the_training_between_iterations(tmp_path: Path, monkeypatch
 def test_the_first_iteration_is_always_finished(tmp_path: Path) -> None:
     run(tiny("training.frames=1e9", "training.max_minutes=1e-9"), tmp_path)
     assert len(metrics.read(tmp_path / "metrics.csv")["time/minutes"]) == 1
-    assert contents(tmp_path) == RUN_FILES
+    assert contents(tmp_path) == RUN_FILES | states(128)
 
 
 # --- what it looks like --------------------------------------------------------------------------------------------------
@@ -327,7 +332,8 @@ def test_a_signal_ends_it_in_good_order(tmp_path: Path, monkeypatch: pytest.Monk
     assert done.frames == 20 * 16
     assert not done.results
     assert "Stopping: what is learned will be saved. Once more to stop at once." in said.replace("\n", " ")
-    assert contents(tmp_path) == RUN_FILES - {"evaluation.json"}
+    assert f"Go on with: sixnimmt train --resume {tmp_path}" in said
+    assert contents(tmp_path) == RUN_FILES - {"evaluation.json"} | states(256)
     assert policy.read(tmp_path).training["finished"] is False
     assert signal.getsignal(number) is before
 
@@ -481,9 +487,9 @@ def full_disk(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
 
 # name of the file: what is there nevertheless
 FULL = {
-    "policy.json": {"config.yaml", "metrics.csv"},
-    "policy.safetensors": {"config.yaml", "metrics.csv"},
-    "evaluation.json": RUN_FILES - {"evaluation.json"},
+    "policy.json": {"config.yaml", "metrics.csv"} | states(256),
+    "policy.safetensors": {"config.yaml", "metrics.csv"} | states(256),
+    "evaluation.json": RUN_FILES - {"evaluation.json"} | states(256),
     "config.yaml": set(),
 }
 
@@ -526,11 +532,13 @@ def test_overflowing_outputs_are_a_divergence(tmp_path: Path, monkeypatch: pytes
         run(tiny("training.frames=20000"), tmp_path)
 
 
-def test_full_disk_at_a_checkpoint_is_no_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    full_disk(monkeypatch, "policy_")
+@pytest.mark.parametrize(("name", "there"), [("policy_", states(128, 256)), ("state_", set())])
+def test_full_disk_at_a_checkpoint_is_no_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, there: set[str]) -> None:
+    full_disk(monkeypatch, name)
     _, said = run(tiny("output.checkpoint_minutes=1e-9"), tmp_path)
     assert "No checkpoint could be saved, the training goes on: " in said
-    assert contents(tmp_path) == RUN_FILES
+    assert {path for path in contents(tmp_path) if name in path} == set()
+    assert contents(tmp_path) >= RUN_FILES | there
 
 
 class Full(io.StringIO):
