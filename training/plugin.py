@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from sixnimmt_env.agents import Agent, make, names
+from sixnimmt_env.agents.options import Option, read
 from sixnimmt_env.core.game import Game, Rules
 
 _LENGTH: Final = ("rounds", "target", "exceed_target")  # rules that say how long a match is, and nothing about play
@@ -40,6 +41,38 @@ def policy(game: Game, argument: str, seed: int) -> Agent:
     if agent.game is not game:
         raise PolicyError(f"{argument}: plays {agent.game.name}, not {game.name}")
     return agent
+
+
+LOOKAHEAD: Final = (
+    Option("worlds", int, 32, "imagined worlds for a decision", 1, 4096),
+    Option("seconds", float, None, "think as long for each decision instead", 1e-4, 3600.0),
+    Option("width", int, 6, "candidate actions", 1, 113),
+    Option("temperature", float, 0.5, "of the others' choices", 0.0, 100.0),
+    Option("trust", float, 0.2, "bull heads that a factor e in the policy's probabilities is worth", 0.0, 1000.0),
+    Option("models", str, "self", "whom the others are taken for, such as self+self+greedy"),
+)
+
+
+def lookahead(game: Game, argument: str, seed: int) -> Agent:
+    """a learned policy that tries its best actions in imagined worlds, against others like itself: lookahead:worlds=32,of=PATH"""
+    options, sign, inner = f",{argument}".partition(",of=")
+    if not sign or not inner:
+        raise ValueError(f"agent 'lookahead:{argument}' must end in the policy that looks ahead: lookahead:worlds=32,of=runs/quickstart")
+    given = read("lookahead", options[1:], LOOKAHEAD)
+    learned = agent_of(inner, game, seed)
+    found = getattr(learned, "policy", None)
+    if found is None:
+        raise ValueError(f"agent 'lookahead:{argument}': {inner!r} is no learned policy")
+    from .lookahead import LookaheadAgent
+
+    names = given.pop("models").split("+")
+    models = [found if name == "self" else _model(agent_of(name, game, seed)) for name in names]
+    return LookaheadAgent(found, f"lookahead:{argument}", seed, models=models, **given)
+
+
+def _model(agent: Agent) -> Any:
+    """A policy, whose probabilities are drawn from, or else the agent."""
+    return getattr(agent, "policy", agent)
 
 
 def rules_of(agent: Agent) -> Any:
