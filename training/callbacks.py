@@ -19,8 +19,11 @@ from stable_baselines3.common.callbacks import BaseCallback
 from sixnimmt_env.core.saved import real, whole
 
 from .budget import Budget
-from .config import Training
+from .config import POOL, SELF, Config, named_opponents
+from .examiner import Examiner
 from .league import League
+from .metrics import column_of
+from .network import Scorer
 from .vec_env import MatchVecEnv
 
 _PLAIN_SECONDS = 15.0  # between lines where the output is no terminal
@@ -92,30 +95,35 @@ class Coach(BaseCallback):
     Its figures are those of `metrics.COLUMNS` that stable-baselines3 does not record by itself.
 
     Args:
-        training: the configuration's section.
+        config: the experiment.
         budget: what may be spent; its clock is started when learning begins.
         interrupt: asked before every step.
         display: shown the state of things after every step.
         remember: called between iterations, at the start of every rollout and after the last update, to note what can be gone on from.
-        save_checkpoint: called every `checkpoint_minutes`, to save what was remembered.
-        checkpoint_minutes: between checkpoints.
+        save_checkpoint: called every output.checkpoint_minutes, to save what was remembered.
+        examiner: looks at the learner between iterations, and may end the training.
         league: brought up to date before every rollout.
     """
 
     def __init__(
         self,
-        training: Training,
+        config: Config,
         budget: Budget,
         interrupt: Interrupt,
         display: Display,
         remember: Callable[[], None],
         save_checkpoint: Callable[[], None],
-        checkpoint_minutes: float,
+        examiner: Examiner,
         league: League | None = None,
     ) -> None:
         super().__init__()
-        self._training, self._budget, self._interrupt, self._display = training, budget, interrupt, display
-        self._remember, self._save_checkpoint, self._checkpoint_seconds = remember, save_checkpoint, 60.0 * checkpoint_minutes
+        self._training, self._budget, self._interrupt, self._display = config.training, budget, interrupt, display
+        self._remember, self._save_checkpoint = remember, save_checkpoint
+        self._checkpoint_seconds = 60.0 * config.output.checkpoint_minutes
+        self._examiner = examiner
+        self._kinds = [*named_opponents(config), POOL, SELF]  # as the tally has them
+        self._told = [kind for kind in self._kinds if kind in config.opponents]
+        self._learned = 0  # decisions that the network has learned from
         self._next_checkpoint = 0.0
         self._league = league
         self._before = (0, 0.0)  # frames and seconds at the end of the last rollout
@@ -137,6 +145,12 @@ class Coach(BaseCallback):
         assert isinstance(env, MatchVecEnv)
         return env
 
+    @property
+    def _scorer(self) -> Scorer:
+        scorer = self.model.policy.scorer
+        assert isinstance(scorer, Scorer)
+        return scorer
+
     def _on_training_start(self) -> None:
         self._budget.start()
         self._next_checkpoint = self._budget.seconds + self._checkpoint_seconds
@@ -144,15 +158,21 @@ class Coach(BaseCallback):
     def _on_training_end(self) -> None:
         if self._between:
             self._remember()
+            self._learned = self.num_timesteps
+        if not self._interrupt.asked:
+            check_weights(self.model)
+            self._examiner.last_look(self._learned, self._scorer)
 
     def _on_rollout_start(self) -> None:
         check_weights(self.model)
+        self._learned = self.num_timesteps
+        self._examiner.look(self._learned, self._scorer)
         self._remember()
         self._between = False
         self._at_start = self.num_timesteps > 0  # the first rollout is always finished
         model: Any = self.model
         if self._league is not None:
-            self._league.update(self._budget.progress, self.num_timesteps, model.policy.scorer)
+            self._league.update(self._budget.progress, self.num_timesteps, self._scorer)
         model.ent_coef = self._training.entropy.at(self._budget.progress)
         if self._budget.seconds >= self._next_checkpoint:
             self._next_checkpoint = self._budget.seconds + self._checkpoint_seconds
@@ -165,7 +185,7 @@ class Coach(BaseCallback):
         self._display.show(self._budget)
         # The clock ends the training between iterations: half a rollout would only be thrown away.
         at_start, self._at_start = self._at_start, False
-        return not self._interrupt.asked and not (at_start and self._budget.out_of_time)
+        return not self._interrupt.asked and not (at_start and (self._budget.out_of_time or self._examiner.enough))
 
     def _on_rollout_end(self) -> None:
         tally = self._env.take_tally()
@@ -177,6 +197,9 @@ class Coach(BaseCallback):
         if tally.matches:
             self.logger.record("rollout/heads", tally.cost / tally.matches)
             self.logger.record("rollout/win_share", tally.wins / tally.matches)
+        for kind, (matches, paid) in zip(self._kinds, tally.met.tolist(), strict=True):
+            if matches and kind in self._told:
+                self.logger.record(column_of(kind), paid / matches)
         self.logger.record("rollout/forced_share", tally.forced / max(1, tally.forced + tally.decisions))
         self.logger.record("train/entropy_coefficient", self.model.ent_coef)  # type: ignore[attr-defined]
         self.logger.record("time/minutes", seconds / 60.0)

@@ -26,6 +26,8 @@ COMMANDS: Final = (
     "analyze",
     "exploit",
     "tournament",
+    "plot",
+    "export",
     "bench",
     "watch",
     "replay",
@@ -39,6 +41,7 @@ first steps:
   sixnimmt evaluate runs/quickstart --against greedy   how good is it?
   sixnimmt evaluate greedy --against random            a rule-based player
   sixnimmt tournament random greedy highest closest    all with all
+  sixnimmt plot runs/quickstart --out curve.png        how it has learned
   sixnimmt watch runs/quickstart greedy random greedy  see them play
   sixnimmt replay game.jsonl --explain                 a saved match in words
   sixnimmt analyze --hand 3,17 --rows 5 22 60 80       what each card is worth

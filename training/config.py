@@ -192,7 +192,7 @@ class Network(Section):
 
 
 class Evaluation(Section):
-    """What is measured when the training is done."""
+    """What is measured when the training is done, and on the way."""
 
     against: Annotated[tuple[str, ...], BeforeValidator(agents)] = ("random", "greedy")
     """Agents to be measured against, each on its own: one seat is ours, all others theirs."""
@@ -200,6 +200,15 @@ class Evaluation(Section):
     """Rounds played against each of them."""
     seed: Seed = 1000
     """Fixes the deals of the evaluation."""
+    every_decisions: Annotated[int | None, whole(1, 10**15, optional=True)] = None
+    """Evaluate on the way as well, every so many decisions of the learner and at the end, always on the same deals; or null. The best
+    policy of these, by mean bull heads over all of `against`, is kept as best.safetensors."""
+    rounds_during: Annotated[int, whole(1, 10**7)] = 1000
+    """Rounds against each of them on the way."""
+    budget: Annotated[float, real(0, 1, above=True)] = 0.05
+    """Share of the training's time that these may take at most; what would take more is left out. 1 leaves nothing out."""
+    early_stop: Annotated[int | None, whole(1, 10**6, optional=True)] = None
+    """Stop when so many evaluations on the way, one after the other, were not better than the best before; or null."""
 
 
 class Output(Section):
@@ -263,7 +272,7 @@ class Config(Root):
     network: Network = Network()
     """The policy network."""
     evaluation: Evaluation = Evaluation()
-    """What is measured when the training is done."""
+    """What is measured when the training is done, and on the way."""
     output: Output = Output()
     """What is written while the training runs."""
 
@@ -326,6 +335,11 @@ class Config(Root):
         yield from ((("opponents", spec), spec) for spec in self.opponents if spec not in (SELF, POOL))
         yield from ((("pool", "policies", str(index)), spec) for index, spec in enumerate(self.pool.policies))
         yield from ((("evaluation", "against", str(index)), spec) for index, spec in enumerate(self.evaluation.against))
+
+
+def named_opponents(config: Config) -> list[str]:
+    """The opponents that are agents by themselves, in their order."""
+    return [spec for spec in config.opponents if spec not in (SELF, POOL)]
 
 
 def rules_class(game: str) -> Any:

@@ -49,13 +49,15 @@ def as_whole(value: object) -> object:
     return int(value) if isinstance(value, float) and value.is_integer() and abs(value) <= 2**53 else value
 
 
-def whole(low: int, high: int) -> BeforeValidator:
-    """A whole number in [low, high]."""
+def whole(low: int, high: int, *, optional: bool = False) -> BeforeValidator:
+    """A whole number in [low, high]; or None with `optional`."""
 
     def check(value: object) -> object:
+        if value is None and optional:
+            return None
         number = as_whole(value)
         if isinstance(number, bool) or not isinstance(number, int) or not low <= number <= high:
-            raise refuse(number_problem(value, f"must be a whole number from {low:_} to {high:_}"))
+            raise refuse(number_problem(value, f"must be a whole number from {low:_} to {high:_}" + (", or null" if optional else "")))
         return number
 
     return BeforeValidator(check)

@@ -24,6 +24,7 @@ from sixnimmt_env.core.seeding import below, mix, uniform
 from sixnimmt_env.envs.seats import NoChoiceError, SeatGames
 
 from .config import POOL, SELF, Config
+from .meetings import meetings
 from .network import Scorer, Shape, arrays, load_arrays
 from .policy import LearnedAgent, Policy
 
@@ -106,9 +107,7 @@ class LeagueGames(SeatGames):
         self.playing = np.zeros(slots, dtype=np.bool_)
         self._actions = np.zeros((count, game.max_seats), dtype=np.int64)
         self._slot_at = np.full((count, game.max_seats), -1, dtype=np.int64)  # of each seat
-        self.met = np.zeros(
-            (0, 2)
-        )  # (agents, 2): matches with each agent, and what the learner has paid in them on average a match, summed
+        self.met = np.zeros((0, 2))  # see `meetings`, of each agent
 
     @property
     def due(self) -> NDArray[np.bool_]:
@@ -128,7 +127,9 @@ class LeagueGames(SeatGames):
         self._advance(moving)
 
     def restart(self, games: NDArray[np.int64]) -> None:
-        self._remember(games)
+        sat, paid = self.company(games)
+        self.met = np.concatenate([self.met, np.zeros((len(self.agents) - len(self.met), 2))])
+        self.met += meetings(sat[:, :-1], paid)
         super().restart(games)
 
     def ended(self) -> NDArray[np.int64]:
@@ -148,17 +149,6 @@ class LeagueGames(SeatGames):
         self.met = fitting(met, "met", np.float64, (min(len(met), len(self.agents)), 2)).copy()
 
     # --- parts -----------------------------------------------------------------------------------------------------------
-
-    def _remember(self, games: NDArray[np.int64]) -> None:
-        """Count, for every agent, the finished matches he took part in, and what they have cost the learner."""
-        chairs = self._chairs[games]
-        learners = (chairs == LEARNER) & (np.arange(self.game.max_seats) < self.players[games][:, None])
-        paid = (self.game.costs(self.states)[games] * learners).sum(axis=1) / learners.sum(axis=1)
-        rows, seats = np.nonzero(chairs != LEARNER)
-        if len(self.met) < len(self.agents):
-            self.met = np.concatenate([self.met, np.zeros((len(self.agents) - len(self.met), 2))])
-        np.add.at(self.met[:, 0], chairs[rows, seats], 1.0)
-        np.add.at(self.met[:, 1], chairs[rows, seats], paid[rows])
 
     def _begin(self, games: NDArray[np.int64]) -> None:
         for _ in range(_PATIENCE):

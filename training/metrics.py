@@ -8,6 +8,7 @@ import errno
 import io
 import math
 import os
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Final, TextIO
 
@@ -22,8 +23,10 @@ COLUMNS: Final = {
     "time/iterations": "updates of the network so far, this row's rollout not yet learned from",
     "time/total_timesteps": "decisions of the learner so far",
     "time/minutes": "minutes since the learning began",
-    "time/frames_per_second": "decisions a second since the row before, learning included",
+    "time/frames_per_second": "decisions a second since the row before, learning and evaluation included",
     "rollout/heads": "mean bull heads of the learner in the matches that ended since the row before, while exploring",
+    "rollout/heads/OPPONENT": "the same in those of them in which this opponent sat: one column for each that the configuration names, "
+    "`pool` for any of the pool, `self` for another seat of the learner",
     "rollout/win_share": "share of wins in them, ties split",
     "rollout/matches": "how many matches these are",
     "rollout/forced_share": "share of the learner's moves that were no decision, since only one action was legal",
@@ -39,8 +42,20 @@ COLUMNS: Final = {
     "train/loss": "the whole loss of the last minibatch",
     "train/n_updates": "epochs learned so far",
 }
-"""Columns of metrics.csv, in order. A row is written after each rollout; what `train/` tells is of the update before it. Cells are empty
-where there is nothing to tell: `train/` in the first row, the results of matches when none has ended."""
+"""Columns of metrics.csv, in order, see `columns`. A row is written after each rollout; what `train/` tells is of the update before it.
+Cells are empty where there is nothing to tell: `train/` in the first row, the results of matches when none has ended."""
+_EACH: Final = "rollout/heads/OPPONENT"
+
+
+def column_of(opponent: str) -> str:
+    """The column that tells what was paid in matches with `opponent`."""
+    return _EACH.replace("OPPONENT", opponent)
+
+
+def columns(opponents: Iterable[str]) -> list[str]:
+    """The columns of a run with these `opponents`, which stay the same while it lasts."""
+    each = [column_of(opponent) for opponent in opponents]
+    return [name for column in COLUMNS for name in (each if column == _EACH else [column])]
 
 
 class Metrics(KVWriter):
@@ -48,6 +63,7 @@ class Metrics(KVWriter):
 
     Args:
         path: of the file.
+        opponents: those of the run, see `columns`.
         iterations: None for a new file. Otherwise the rows up to this iteration are kept and continued; `kept` says how many there were.
 
     Raises:
@@ -56,21 +72,21 @@ class Metrics(KVWriter):
         OSError: the disk is full; names the file.
     """
 
-    def __init__(self, path: Path, iterations: int | None = None) -> None:
-        self._path = path
+    def __init__(self, path: Path, opponents: Sequence[str], iterations: int | None = None) -> None:
+        self._path, self._columns = path, columns(opponents)
         old = iterations is not None and os.path.lexists(path)
-        self._file: TextIO = _opened(path) if old else path.open("w", newline="", encoding="utf-8")
+        self._file: TextIO = _opened(path, self._columns) if old else path.open("w", newline="", encoding="utf-8")
         self._rows = csv.writer(self._file, lineterminator="\n")
         self.kept = 0
         try:
             _claim(self._file, path)
             if old:
-                text = known(path, iterations or 0)
+                text = _head(path, iterations or 0, self._columns)
                 self._file.truncate(len(text.encode("utf-8")))
                 self._file.seek(0, os.SEEK_END)
                 self.kept = text.count("\n") - 1
             else:
-                self._write(list(COLUMNS))
+                self._write(self._columns)
         except BaseException:
             self._file.close()
             raise
@@ -82,7 +98,7 @@ class Metrics(KVWriter):
                 os.fsync(self._file.fileno())
 
     def write(self, key_values: dict[str, Any], key_excluded: dict[str, tuple[str, ...]], step: int = 0) -> None:
-        self._write([_cell(key_values.get(column)) for column in COLUMNS])
+        self._write([_cell(key_values.get(column)) for column in self._columns])
 
     def close(self) -> None:
         with contextlib.suppress(OSError):  # the rows are written; should they be lost with the machine, a run that goes on says so
@@ -102,31 +118,42 @@ class BusyError(ValueError):
     """Another process is training into the folder."""
 
 
-def known(path: Path, iterations: int) -> str:
-    """The head of a metrics.csv: its whole rows up to iteration `iterations`.
+def known(path: Path, opponents: Sequence[str], iterations: int) -> str:
+    """The head of the metrics.csv of a run with these `opponents`: its whole rows up to iteration `iterations`.
 
     Raises:
         ValueError: it is no such file.
         OSError: it cannot be read.
     """
+    return _head(path, iterations, columns(opponents))
+
+
+def _head(path: Path, iterations: int, names: Sequence[str]) -> str:
     wrong = f"{path}: is not the table of figures of a training run; move it away to go on without the rows so far"
     if not path.is_file():
         raise ValueError(wrong)
     header, *rows = path.read_bytes().split(b"\n")
-    if header.decode("utf-8", "replace") != ",".join(COLUMNS):
+    if header.decode("utf-8", "replace") != _line(names):
         raise ValueError(wrong)
     kept = [header]
     for row in rows[:-1]:  # what follows the last end of a line is no whole row
         number = row.partition(b",")[0]
-        if row.count(b",") != len(COLUMNS) - 1 or not number.isdigit() or int(number[:20]) > iterations:
+        if row.count(b",") != len(names) - 1 or not number.isdigit() or int(number[:20]) > iterations:
             break
         kept.append(row)
     return b"\n".join([*kept, b""]).decode("utf-8", "replace")
 
 
-def _opened(path: Path) -> TextIO:
+def _line(names: Sequence[str]) -> str:
+    """The first line of a table; the name of an agent may hold commas."""
+    text = io.StringIO()
+    csv.writer(text, lineterminator="").writerow(names)
+    return text.getvalue()
+
+
+def _opened(path: Path, names: Sequence[str]) -> TextIO:
     if not path.is_file():
-        known(path, 0)
+        _head(path, 0, names)
     return path.open("r+", newline="", encoding="utf-8")
 
 

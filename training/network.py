@@ -23,8 +23,8 @@ from sixnimmt_env.games.sixnimmt.features import COMPACT_SIZE
 from sixnimmt_env.games.sixnimmt.rules import MAX_CARD, MAX_ROWS
 from sixnimmt_env.games.sixnimmt.state import ACTION_ROW, NUM_ACTIONS
 
-_CARD, _PRESENT = LAYOUT["hand"].indices().card, LAYOUT["hand"].indices().present
-_CHOICE = [LAYOUT["context"].indices().phase_row, LAYOUT["context"].indices().phase_side]
+CARD, PRESENT = LAYOUT["hand"].indices().card, LAYOUT["hand"].indices().present
+CHOICE = [LAYOUT["context"].indices().phase_row, LAYOUT["context"].indices().phase_side]
 _DRAFT_REACH = 4  # cards to either side that a draft card's score can see
 
 
@@ -112,7 +112,7 @@ class Scorer(nn.Module):
         logits[games, numbers - 1] = self.card_out(mixed)[:, 0]
         logits = self._rows(scaled, choosing, table, summary, logits)
         if self.shape.draft:
-            logits = logits + self._draft(scaled)
+            logits = logits + self.draft_scores(scaled)
         return logits, self._value(summary)
 
     def _value(self, summary: Tensor) -> Tensor:
@@ -126,22 +126,22 @@ class Scorer(nn.Module):
         observation, and the table; the cards; and for each observation the summary of table and cards.
         """
         hand = LAYOUT.lines(observations, "hand")
-        games, slots = torch.nonzero(hand[..., _PRESENT], as_tuple=True)
-        numbers = torch.round(hand[games, slots, _CARD] * MAX_CARD).long()
+        games, slots = torch.nonzero(hand[..., PRESENT], as_tuple=True)
+        numbers = torch.round(hand[games, slots, CARD] * MAX_CARD).long()
         present = LAYOUT.lines(observations, "seats")[..., :1]
-        choosing = observations[:, _CHOICE].sum(1)
+        choosing = observations[:, CHOICE].sum(1)
         observations = (observations - self.middle) / self.spread
-        table = self.table(self._table(observations, present))
+        table = self.table(self.summed_table(observations, present))
         held = LAYOUT.lines(observations, "hand")[games, slots]
         cards = torch.relu(self.card_in(held) + table.index_select(0, games))
         for layer in self.card_layers:
             cards = torch.relu(layer(cards))
-        count = hand[..., _PRESENT].sum(1, keepdim=True).clamp(min=1.0)
+        count = hand[..., PRESENT].sum(1, keepdim=True).clamp(min=1.0)
         pooled = torch.zeros_like(table).index_add(0, games, cards) / count
         summary = torch.relu(self.summary(torch.cat([pooled, torch.relu(table)], 1)))
         return games, numbers, choosing, observations, table, cards, summary
 
-    def _table(self, observations: Tensor, present: Tensor) -> Tensor:
+    def summed_table(self, observations: Tensor, present: Tensor) -> Tensor:
         """The table without its seats' order: the own seat, and the mean and worst of the others."""
         seats = LAYOUT.lines(observations, "seats")
         there = present[:, 1:]
@@ -160,10 +160,10 @@ class Scorer(nn.Module):
         scores = nn.functional.pad(scores.transpose(1, 2).flatten(1), (ACTION_ROW, NUM_ACTIONS - ACTION_ROW - 2 * MAX_ROWS))
         return logits.index_add(0, games, scores)
 
-    def _draft(self, observations: Tensor) -> Tensor:
+    def draft_scores(self, observations: Tensor) -> Tensor:
         """Scores of the cards that lie face up to be drafted, at their actions; 0 elsewhere."""
         cards = LAYOUT.lines(observations, "cards")
-        number = torch.arange(MAX_CARD, dtype=cards.dtype, device=cards.device).div(MAX_CARD).expand(len(cards), -1)
+        number = torch.arange(MAX_CARD, dtype=cards.dtype, device=cards.device).div(MAX_CARD).expand(cards.shape[0], -1)
         columns = torch.cat([cards, number[..., None]], 2).transpose(1, 2)
         scores = self.draft_out(torch.relu(self.draft_in(columns)))[:, 0]
         return nn.functional.pad(scores * cards[..., LAYOUT["cards"].indices().can_draft], (0, NUM_ACTIONS - MAX_CARD))
@@ -174,8 +174,17 @@ def arrays(network: nn.Module) -> dict[str, NDArray[Any]]:
     return {name: np.array(tensor.detach().cpu().numpy()) for name, tensor in network.state_dict().items()}
 
 
-def load_arrays(network: nn.Module, given: Mapping[str, Any]) -> None:
-    """Give `network` the weights that `arrays` took from another one.
+def of_arrays(shape: Shape, given: Mapping[str, Any]) -> Scorer:
+    """A network with the weights that `arrays` took from another one. Nothing is drawn for it, as a new one's weights are: torch's random
+    state is the training's. Errors are those of `load_arrays`."""
+    with torch.device("meta"):
+        network = Scorer(shape)
+    load_arrays(network, given, assign=True)
+    return network
+
+
+def load_arrays(network: nn.Module, given: Mapping[str, Any], assign: bool = False) -> None:
+    """Give `network` the weights that `arrays` took from another one; with `assign` it may be on the meta device, and leaves it.
 
     Raises:
         KeyError: some are missing.
@@ -185,7 +194,7 @@ def load_arrays(network: nn.Module, given: Mapping[str, Any]) -> None:
     if unknown := given.keys() - wanted.keys():
         raise ValueError(f"{min(unknown)!r} is no weight of the network")
     found = {name: fitting(given[name], name, np.float32, tuple(tensor.shape)) for name, tensor in wanted.items()}
-    network.load_state_dict({name: torch.from_numpy(np.array(array)) for name, array in found.items()})
+    network.load_state_dict({name: torch.from_numpy(np.array(array)) for name, array in found.items()}, assign=assign)
 
 
 def _initialise(module: nn.Module) -> None:

@@ -14,7 +14,7 @@ from typing import Any, Final
 from sixnimmt_env.core.files import TEMP_SUFFIX, write_atomically
 from sixnimmt_env.core.saved import real, whole
 
-from . import checkpoint, metrics
+from . import checkpoint, examiner, metrics
 from . import config as configuration
 from .checkpoint import CheckpointError
 from .config import Config, ConfigError, Schedule
@@ -60,12 +60,13 @@ def find(config: Config, source: Path, say: Callable[[str], None]) -> Start:
     try:
         decisions, seconds = whole(tree["decisions"], "decisions"), real(tree["seconds"], "seconds")
         problems = list(_changes(config, tree["fixed"]))
+        early = examiner.finished(tree["state"]["examiner"], config)
         before = {str(name): str(value) for name, value in tree["made_with"].items()}
     except (LookupError, TypeError, ValueError, AttributeError) as error:
         raise CheckpointError(f"{path}: holds no state of a training: {error}") from None
     if problems:
         raise ConfigError(*problems)
-    _check_unfinished(config, source, decisions, seconds)
+    _check_unfinished(config, source, decisions, seconds, early)
     here = made_with(config)
     if other := [f"{name} {before[name]}, now {here[name]}" for name in here if name in before and before[name] != here[name]]:
         say(f"{path} was made with {'; '.join(other)}: the training goes on, but it may not come to the same, bit by bit")
@@ -114,7 +115,7 @@ def _changes(config: Config, before: dict[str, Any]) -> Iterator[str]:
                 yield str(config.fault(path, problem))
 
 
-def _check_unfinished(config: Config, source: Path, decisions: int, seconds: float) -> None:
+def _check_unfinished(config: Config, source: Path, decisions: int, seconds: float, early: bool) -> None:
     """Refuse to go on where nothing is left to do; a run that was stopped before its evaluation was written has that left."""
     training = config.training
     if (source / "evaluation.json").exists():
@@ -125,6 +126,9 @@ def _check_unfinished(config: Config, source: Path, decisions: int, seconds: flo
         if training.max_minutes and seconds >= 60.0 * training.max_minutes:
             more = f"{again}.max_minutes={2 * training.max_minutes:g}"
             raise ConfigError(f"{source}: is finished, after {training.max_minutes:g} minutes; to train on, set more: {more}")
+        if early:
+            more = f"sixnimmt train --resume {source} --set evaluation.early_stop=null"
+            raise ConfigError(f"{source}: is finished, since its evaluations became no better; to train on: {more}")
 
 
 # --- The folder ----------------------------------------------------------------------------------------------------------
@@ -136,7 +140,7 @@ def open_new(folder: Path, config: Config, start: Start | None, iterations: int)
     Raises:
         ConfigError: it is in use or cannot be made, or the figures that it begins with are none.
     """
-    table = _rows(start.source / "metrics.csv", iterations) if start is not None else ""
+    table = _rows(start.source / "metrics.csv", config, iterations) if start is not None else ""
     try:
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
             raise ConfigError(f"{folder}: is in use; name another folder with --out, or delete it")
@@ -147,7 +151,7 @@ def open_new(folder: Path, config: Config, start: Start | None, iterations: int)
     configuration.save(config, folder / "config.yaml")
     if table:
         write_atomically(folder / "metrics.csv", table)
-    return Metrics(folder / "metrics.csv", iterations if table else None)
+    return Metrics(folder / "metrics.csv", list(config.opponents), iterations if table else None)
 
 
 def open_again(folder: Path, config: Config, iterations: int) -> Metrics:
@@ -158,7 +162,7 @@ def open_again(folder: Path, config: Config, iterations: int) -> Metrics:
         OSError: it cannot be written.
     """
     try:
-        table = Metrics(folder / "metrics.csv", iterations)
+        table = Metrics(folder / "metrics.csv", list(config.opponents), iterations)
     except ValueError as error:
         raise ConfigError(str(error)) from None
     try:
@@ -174,12 +178,12 @@ def open_again(folder: Path, config: Config, iterations: int) -> Metrics:
     return table
 
 
-def _rows(path: Path, iterations: int) -> str:
+def _rows(path: Path, config: Config, iterations: int) -> str:
     """The rows so far of a run that goes on elsewhere; none where its figures are gone."""
     if not path.exists():
         return ""
     try:
-        return metrics.known(path, iterations)
+        return metrics.known(path, list(config.opponents), iterations)
     except (OSError, ValueError) as error:
         raise ConfigError(str(error)) from None
 

@@ -9,12 +9,14 @@ from typing import Any, Protocol
 
 from sixnimmt_env import games
 
-from . import checkpoint, policy
+from . import checkpoint, examiner, policy
 from .budget import Budget
 from .callbacks import check_weights
 from .checkpoint import CheckpointError, Tree
 from .config import Config
+from .examiner import Best
 from .metrics import Metrics
+from .network import of_arrays
 from .ppo import Learner
 from .resume import fixed, made_with
 
@@ -100,6 +102,15 @@ class Saver:
         self._save_state()
         return self._save_policy(self.folder, policy.STEM, finished=not interrupted)
 
+    def best(self, found: Best) -> None:
+        """Save the best policy so far. Where that fails the training goes on: the checkpoints have it as well."""
+        network = of_arrays(self.model.games.shape, found.network)
+        about = {**self._summary(finished=False), "decisions": found.decisions, "heads": found.mean}
+        try:
+            policy.save(self.folder, network, games.get(self._config.game), self._config.rules, about, examiner.STEM)
+        except OSError as error:
+            self._say(f"The best policy could not be saved, the training goes on: {error.filename}: {error.strerror}")
+
     # --- parts -----------------------------------------------------------------------------------------------------------
 
     def _save_state(self) -> None:
@@ -127,7 +138,12 @@ class Saver:
         self._say(f"No checkpoint could be saved, the training goes on: {error.filename}: {error.strerror}")
 
     def _save_policy(self, folder: Path, stem: str, finished: bool) -> Path:
-        summary = {
+        game, rules = games.get(self._config.game), self._config.rules
+        return policy.save(folder, self.model.scorer, game, rules, self._summary(finished), stem)
+
+    def _summary(self, finished: bool) -> dict[str, Any]:
+        """What a policy's description says of the training."""
+        return {
             "name": self._config.name,
             "seed": self._config.seed,
             "decisions": int(self.model.num_timesteps),
@@ -138,4 +154,3 @@ class Saver:
             "reward_scale": self._config.training.reward_scale,
             "made_with": f"sixnimmt-env {version('sixnimmt-env')}",
         }
-        return policy.save(folder, self.model.scorer, games.get(self._config.game), self._config.rules, summary, stem)

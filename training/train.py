@@ -1,7 +1,8 @@
 """A training run, from a configuration to a folder with a policy in it.
 
 A run folder holds config.yaml (complete, can be run again), metrics.csv, tensorboard/, checkpoints/, policy.safetensors and policy.json,
-learning_curve.png and evaluation.json. In checkpoints/, `policy_DECISIONS` are policies as they were on the way, which play like any other,
+learning_curve.png and evaluation.json; with evaluations on the way evaluations.csv, and the best policy of these as best.safetensors and
+best.json (see `examiner`). In checkpoints/, `policy_DECISIONS` are policies as they were on the way, which play like any other,
 and `state_DECISIONS.checkpoint` is what the run goes on from (see `checkpoint`): everything that the iterations after it follow from. They
 are saved between iterations, every output.checkpoint_minutes and at the end, and the newest output.keep_checkpoints of each are kept.
 
@@ -37,9 +38,11 @@ from . import policy, ppo
 from . import resume as resuming
 from .budget import Budget
 from .callbacks import Coach, Display, DivergedError, Interrupt
-from .config import POOL, SELF, Config, ConfigError, Schedule
+from .config import POOL, SELF, Config, ConfigError, Schedule, named_opponents
 from .console import SteadyConsole, say
 from .evaluate import as_json, evaluate, show
+from .examiner import STEM as BEST
+from .examiner import Examiner
 from .league import League
 from .network import Shape
 from .plots import learning_curve
@@ -57,7 +60,7 @@ class Run:
     Attributes:
         folder: where everything is.
         frames: learner decisions.
-        seconds: of learning, evaluation not counted.
+        seconds: of learning, with evaluations on the way; the last one is not counted.
         interrupted: the user stopped it.
         results: the evaluation; empty when interrupted.
     """
@@ -86,15 +89,15 @@ def train(config: Config, folder: Path, console: Console | None = None, resume: 
         OSError: the disk fills up or fails. What was saved before is intact.
     """
     console = console or SteadyConsole()
-    opponents, field = _players(config)
+    players = _players(config)
     ppo.check(config)
     start = None if resume is None else resuming.find(config, resume, partial(say, console))
-    typical = _try_out(config, opponents)
+    typical = _try_out(config, players[0])
     interrupt, display = Interrupt(), Display(console)
-    saver, coach = _assemble(config, folder, opponents, typical, interrupt, display, partial(say, console))
+    saver, coach, examiner = _assemble(config, folder, players, typical, interrupt, display, partial(say, console))
     if start is not None and start.path is not None:
         saver.restore(start.path)
-    writers = _open(folder, config, start, saver, console)
+    writers = _open(folder, config, start, saver, examiner, console)
     _announce(config, folder, start, console)
     with interrupt.watch(console):
         _learn(coach, saver, writers, interrupt, display)
@@ -102,41 +105,44 @@ def train(config: Config, folder: Path, console: Console | None = None, resume: 
         with interrupt.shield():
             path = saver.final(interrupt.asked)
     try:
-        learning_curve(folder / "metrics.csv", folder / "learning_curve.png", config.name)
+        learning_curve(folder, folder / "learning_curve.png", config.name)
     except OSError as error:
         say(console, f"The learning curve could not be drawn: {error.filename}: {error.strerror}")
+    if examiner.best is not None:
+        say(console, f"The best evaluation was that after {examiner.best.decisions:,} decisions; saved as {folder / f'{BEST}.safetensors'}")
     decisions = int(saver.model.num_timesteps)
     say(console, f"{decisions:,} decisions in {seconds / 60:.1f} minutes; policy saved as {path}")
     if interrupt.asked:
         say(console, f"Go on with: sixnimmt train --resume {shlex.quote(str(folder))}")
-    results = [] if interrupt.asked else _evaluate(config, folder, field, console)
+    results = [] if interrupt.asked else _evaluate(config, folder, players[1], console)
     return Run(folder, decisions, seconds, interrupt.asked, results)
 
 
 def _assemble(
     config: Config,
     folder: Path,
-    opponents: Mapping[str, Agent],
+    players: tuple[Mapping[str, Agent], Sequence[Agent]],
     typical: NDArray[np.float32],
     interrupt: Interrupt,
     display: Display,
     tell: Callable[[str], None],
-) -> tuple[Saver, Coach]:
-    """Everything that a run is made of, at its beginning; nothing is written yet."""
+) -> tuple[Saver, Coach, Examiner]:
+    """Everything that a run is made of, at its beginning; nothing is written yet. `players` are as `_players` gives them."""
+    opponents, field = players
     env, league = environment(config, opponents, config.training.games)
     budget = Budget(config.training.frames, config.training.max_minutes)
     model = ppo.build(config, env, budget, typical)
     model.set_logger(Logger(str(folder), []))
     saver = Saver(config, folder, model, budget, tell)
-    minutes = config.output.checkpoint_minutes
-    coach = Coach(config.training, budget, interrupt, display, saver.remember, saver.checkpoint, minutes, league)
+    examiner = Examiner(config, field, budget, env.shape, saver.best, tell)
+    coach = Coach(config, budget, interrupt, display, saver.remember, saver.checkpoint, examiner, league)
     if league is not None:
         saver.parts["league"] = league
-    saver.parts |= {"learner": model, "budget": budget, "coach": coach}
-    return saver, coach
+    saver.parts |= {"learner": model, "budget": budget, "coach": coach, "examiner": examiner}
+    return saver, coach, examiner
 
 
-def _open(folder: Path, config: Config, start: Start | None, saver: Saver, console: Console) -> list[KVWriter]:
+def _open(folder: Path, config: Config, start: Start | None, saver: Saver, examiner: Examiner, console: Console) -> list[KVWriter]:
     """Make the folder ready, and begin or go on with what is written of each iteration."""
     again = start is not None and folder.exists() and folder.samefile(start.source)
     known = saver.model.iterations
@@ -144,9 +150,15 @@ def _open(folder: Path, config: Config, start: Start | None, saver: Saver, conso
     saver.metrics = table
     if table.kept < known:
         say(console, f"{folder / 'metrics.csv'}: has {table.kept} of {known} rows; the others are lost, and the training goes on")
+    try:
+        examiner.open(folder, None if start is None else start.source)
+    except ValueError as error:
+        table.close()
+        raise ConfigError(str(error)) from None
     writers: list[KVWriter] = [table]
     if config.output.tensorboard:
-        writers.append(_Events(folder / "tensorboard", saver.model.num_timesteps + 1 if again else None))
+        examiner.events = _Events(folder / "tensorboard", saver.model.num_timesteps + 1 if again else None)
+        writers.append(examiner.events)
     return writers
 
 
@@ -199,7 +211,7 @@ def environment(config: Config, opponents: Mapping[str, Agent], count: int) -> t
         seated = [opponents[spec] for spec in config.opponents]
         played = SeatGames(games.get(config.game), config.rules, seated, weights, count, "random", skip_forced=True)
     training = config.training
-    return MatchVecEnv(played, shape, config.seed, training.reward, training.reward_scale), league
+    return MatchVecEnv(played, shape, config.seed, training.reward, training.reward_scale, len(named_opponents(config))), league
 
 
 def shape_of(config: Config) -> Shape:

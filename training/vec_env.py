@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any, Final
 
 import numpy as np
@@ -17,10 +17,11 @@ from numpy.typing import NDArray
 from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.vec_env import VecEnv
 
-from sixnimmt_env.core.saved import put_back, real, taken, whole
+from sixnimmt_env.core.saved import fitting, put_back, real, taken, whole
 from sixnimmt_env.core.seeding import check_seed
 from sixnimmt_env.envs.seats import SeatGames
 
+from .meetings import by_kind, meetings
 from .network import Shape
 
 _STREAM_BITS = np.uint64(32)  # game g plays the matches g * 2**32, g * 2**32 + 1, ... of the seed: no deal comes twice
@@ -40,6 +41,7 @@ class Tally:
     wins: float = 0.0  # ties split
     decisions: int = 0  # of the learner, with a choice
     forced: int = 0  # of the learner, without
+    met: NDArray[np.float64] = field(default_factory=lambda: np.zeros((2, 2)), compare=False)  # see `meetings`, of each kind of opponent
 
 
 class MatchVecEnv(VecEnv):
@@ -52,6 +54,8 @@ class MatchVecEnv(VecEnv):
         reward: what is rewarded, see `REWARDS`.
         reward_scale: rewards are divided by this. What a match costs before the first decision is in the first reward, so that the rewards
             of a match add up.
+        named: how many of the agents, from the first on, are counted by themselves in `Tally.met`; after them come all others together,
+            and the learner in a second seat.
 
     A seat that has nothing to decide while others of its game do may only wait; one that is not the learner's in this match sees zeros.
     Same-step autoreset: the observation after a finished match is the next one's first; the final one is in
@@ -60,7 +64,9 @@ class MatchVecEnv(VecEnv):
 
     _SAVED = ("_rewarded", "_length")
 
-    def __init__(self, games: SeatGames, shape: Shape, seed: int = 0, reward: str = "own", reward_scale: float = 10.0) -> None:
+    def __init__(
+        self, games: SeatGames, shape: Shape, seed: int = 0, reward: str = "own", reward_scale: float = 10.0, named: int = 0
+    ) -> None:
         self.games, self.shape, self.reward, self._scale = games, shape, REWARDS[reward], reward_scale
         self.decisions = 0  # of the learner in all, where he had a choice
         self._seed = check_seed(seed)
@@ -71,7 +77,8 @@ class MatchVecEnv(VecEnv):
         self._length = np.zeros(slots, dtype=np.int64)
         self._actions = np.zeros(slots, dtype=np.int64)
         self._started = time.time()
-        self._tally = Tally()
+        self._named = named
+        self._tally = self._new_tally()
         self.render_mode = None
         observation = spaces.Box(0.0, 1.0, (shape.observation_size,), np.float32)
         super().__init__(slots, observation, spaces.Discrete(games.game.num_actions))
@@ -113,6 +120,8 @@ class MatchVecEnv(VecEnv):
         dones = games.over.copy()
         if len(ended):
             self._report(np.flatnonzero(dones & games.playing), infos)
+            sat, paid = games.company(ended)
+            self._tally.met += meetings(by_kind(sat, self._named), paid)
             self._length[dones] = 0
             self._rewarded[ended] = 0
             games.restart(ended)
@@ -159,7 +168,7 @@ class MatchVecEnv(VecEnv):
 
     def take_tally(self) -> Tally:
         """What happened since this was last called."""
-        tally, self._tally = self._tally, Tally()
+        tally, self._tally = self._tally, self._new_tally()
         tally.forced, self.games.forced = self.games.forced, 0
         return tally
 
@@ -180,9 +189,13 @@ class MatchVecEnv(VecEnv):
         self.decisions = whole(state["decisions"], "decisions")
         tally = state["tally"]
         counts = {name: whole(tally[name], name) for name in ("matches", "decisions", "forced")}
-        self._tally = Tally(**counts, cost=real(tally["cost"], "cost"), wins=real(tally["wins"], "wins"))
+        met = fitting(tally["met"], "met", np.float64, self._tally.met.shape).copy()
+        self._tally = Tally(**counts, cost=real(tally["cost"], "cost"), wins=real(tally["wins"], "wins"), met=met)
 
     # --- parts -----------------------------------------------------------------------------------------------------------
+
+    def _new_tally(self) -> Tally:
+        return Tally(met=np.zeros((self._named + 2, 2)))
 
     def _chosen(self, indices: Any) -> NDArray[np.int64]:
         return self._all if indices is None else np.atleast_1d(np.asarray(indices, dtype=np.int64))

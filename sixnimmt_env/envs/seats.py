@@ -144,6 +144,22 @@ class SeatGames:
         self._look(games)
         self.over[games] = True
 
+    def company(self, games: NDArray[np.int64]) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
+        """Who sat in the matches of `games`, and what they have cost the outside seats so far, on average over these.
+
+        Returns:
+            (k, agents + 1) bool, which agents sat there, the last column for a second outside seat; and (k,) costs.
+        """
+        there = np.arange(self.game.max_seats) < self.players[games][:, None]
+        chairs = self._chairs[games]
+        outside = (chairs == -1) & there
+        sat = np.zeros((len(games), len(self.agents) + 1), dtype=np.bool_)
+        rows, seats = np.nonzero(there & ~outside)
+        sat[rows, chairs[rows, seats]] = True
+        many = outside.sum(axis=1)
+        sat[:, -1] = many > 1
+        return sat, (self.game.costs(self.states)[games] * outside).sum(axis=1) / many
+
     def state(self) -> dict[str, Any]:
         """How play stands: copies of everything that decides how it goes on. (What `record` keeps is of the past, and not in it.)"""
         return {**taken(self, self._SAVED), "forced": self.forced}

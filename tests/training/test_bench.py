@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 from rich.console import Console
+from sb3_contrib import MaskablePPO
+from stable_baselines3.common.vec_env import DummyVecEnv
 
 from sixnimmt_env import agents, games, sixnimmt_v0
 from sixnimmt_env.games.sixnimmt.state import STATE
@@ -17,6 +19,7 @@ from training import bench
 from training.bench import Bar, Result, Scale
 from training.bench.engine import PlainGames, Script, resolver
 from training.bench.fresh import fresh, peak
+from training.bench.learning import STOCK_GAMES, naive, single
 from training.bench.measure import compare, rate
 from training.bench.plain import greedy
 from training.bench.report import as_json, number, quantity
@@ -46,7 +49,11 @@ RESULTS: dict[str, dict[str, tuple[str, bool, bool]]] = {
     "vector": {"vector.steps": ("steps/s", True, True), "vector.beside_single": ("steps/s", True, False)},
     "vec_env": {"vec_env.decisions": ("decisions/s", True, False)},
     "arena": {"arena.rounds": ("rounds/s", True, True), "arena.policy": ("rounds/s", True, True)},
-    "training": {"training.decisions": ("decisions/s", True, False), "training.memory": ("MB", False, True)},
+    "training": {
+        "training.decisions": ("decisions/s", True, False),
+        "training.beside_dummy": ("decisions/s", True, True),
+        "training.memory": ("MB", False, True),
+    },
     "startup": {"startup.import": ("s", True, True)},
 }
 
@@ -128,6 +135,21 @@ def test_the_plain_player_decides_as_the_compiled_one(players: int) -> None:
     assert rows
 
 
+def test_the_naive_training_is_the_stock_library() -> None:
+    """On the same game, with the sizes of our network, and nothing else set."""
+    env = single()
+    observation, _ = env.reset(seed=0)
+    assert observation.shape == (sixnimmt_v0.gym_env().observation_space["observation"].shape[0],)  # type: ignore[index]
+    made: list[MaskablePPO] = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("training.bench.learning._iteration", lambda model: made.append(model))
+        naive({})
+    [model] = made
+    assert (model.n_envs, model.n_steps, model.batch_size, model.n_epochs) == (STOCK_GAMES, 2048, 64, 10)
+    assert isinstance(model.env, DummyVecEnv)
+    assert [layer.out_features for layer in model.policy.mlp_extractor.policy_net if hasattr(layer, "out_features")] == [64, 64]
+
+
 # --- what is missing --------------------------------------------------------------------------------------------------
 
 
@@ -154,7 +176,7 @@ def test_without_pygame(missing: str, said: str, monkeypatch: pytest.MonkeyPatch
 @pytest.mark.usefixtures("no_process")
 def test_without_a_word_about_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("training.bench.learning.fresh", lambda *_: None)
-    memory = bench.measure("training", TINY)[1]
+    memory = bench.measure("training", TINY)[2]
     assert (memory.value, memory.met) == (None, None)
     assert "does not say" in memory.beside
 
@@ -322,7 +344,7 @@ def test_numbers(value: float | None, text: str) -> None:
 @pytest.mark.slow
 def test_processes_of_their_own() -> None:
     results = {r.name: r for r in [*bench.measure("training", TINY), *bench.measure("startup", Scale(starts=1))]}
-    assert list(results) == ["training.decisions", "training.memory", "startup.import", "startup.first_game", "startup.first_game_cpu"]
+    assert list(results) == [*RESULTS["training"], "startup.import", "startup.first_game", "startup.first_game_cpu"]
     memory, first = results["training.memory"], results["startup.first_game"]
     assert memory.value is None or memory.value > 50
     assert first.value is not None

@@ -33,6 +33,8 @@ HELP: dict[str, list[str]] = {
         "evaluate",
         "tournament",
         "bench",
+        "plot",
+        "export",
         "analyze",
         "exploit",
         "watch",
@@ -70,6 +72,8 @@ HELP: dict[str, list[str]] = {
         ),
         *("--print-config", "NAME=AGENT", "CONFIG.yaml", "Ctrl-C"),
     ],
+    "plot": ["RUN", "--out FILE.png", "--over", "decisions", "minutes", "FILE.svg"],
+    "export": ["POLICY", "FILE.onnx", "onnxruntime"],
     "bench": ["--list", "NAME", "--json FILE"],
     "analyze": [
         *(
@@ -522,6 +526,8 @@ MISSING: dict[str, list[tuple[str, int, str]]] = {
         ("train configs/smoke.yaml", 2, "(pydantic|ruamel.*)"),
         ("evaluate greedy --against random", 2, "rich"),
         ("tournament greedy random", 2, "(pydantic|ruamel.*|rich)"),
+        ("plot runs/first --out x.png", 2, "matplotlib"),
+        ("export runs/first x.onnx", 2, "torch"),
     ],
     "torch": [
         ("evaluate greedy --against random --rounds 4", 0, ""),

@@ -87,6 +87,12 @@ BAD_FILES: dict[str, tuple[str | bytes, list[str]]] = {
     "number for a truth": ("output: {tensorboard: 1}\n", ["bad.yaml:1: output.tensorboard=1: must be true or false"]),
     "on for a truth": ("output: {tensorboard: on}\n", ["bad.yaml:1: output.tensorboard=on: must be true or false"]),
     "None for null": ("training: {max_minutes: None}\n", ["training.max_minutes=None: ", "or null", "no value is written null"]),
+    "no point on the way": (
+        "evaluation: {every_decisions: 0}\n",
+        ["evaluation.every_decisions=0: must be a whole number from 1", "or null"],
+    ),
+    "no budget for points": ("evaluation: {budget: 0}\n", ["bad.yaml:1: evaluation.budget=0: must be a number above 0 and at most 1"]),
+    "None for no early stop": ("evaluation: {early_stop: None}\n", ["evaluation.early_stop=None: ", "no value is written null"]),
     "fraction": ("training: {epochs: 1.5}\n", ["training.epochs=1.5: must be a whole number from 1 to 100"]),
     "infinity": ("seed: 0\ntraining: {max_minutes: .inf}\n", ["bad.yaml:2: training.max_minutes: .inf is no finite number"]),
     "not a number": ("training: {gamma: .nan}\n", ["bad.yaml:1: training.gamma: .nan is no finite number"]),
@@ -402,7 +408,12 @@ def configs(draw: st.DrawFn) -> Config:
             "gae_lambda": draw(numbers),
             "device": draw(st.sampled_from(["cpu", "cuda", "cuda:0", "mps"])),
         },
-        "evaluation": {"against": draw(st.lists(specs, min_size=1, max_size=4, unique=True))},
+        "evaluation": {
+            "against": draw(st.lists(specs, min_size=1, max_size=4, unique=True)),
+            "every_decisions": draw(st.none() | st.integers(1, 10**15)),
+            "budget": draw(numbers),
+            "early_stop": draw(st.none() | st.integers(1, 10**6)),
+        },
         "output": {"tensorboard": draw(st.booleans())},
     }
     return Config.model_validate(values)

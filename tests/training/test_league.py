@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from sixnimmt_env import agents
 from sixnimmt_env.agents import Agent
+from sixnimmt_env.envs.seats import SeatGames
 from sixnimmt_env.games.sixnimmt import GAME, Rules
 from tests.games.sixnimmt.playing import advance, dealt, legal_masks, seats_to_act, views_of
 from tests.training.small import PLAIN, network
@@ -251,3 +252,43 @@ def test_matchmaking_prefers_whoever_costs_most() -> None:
         counts[who] = counts.get(who, 0) + 1
     assert counts[2] > 200
     assert all(counts[number] > 5 for number in (1, 3)), "others are not forgotten"
+
+
+# --- whom the learner met ------------------------------------------------------------------------------------------------
+
+
+def plain_games() -> MatchVecEnv:
+    games = SeatGames(GAME, Rules(num_players=4), field(), [1.0, 2.0, 1.0], 6, "random", skip_forced=True)
+    return MatchVecEnv(games, Shape(), 5, named=2)
+
+
+def league_games() -> MatchVecEnv:
+    variants = VARIANTS["several"][0]
+    return MatchVecEnv(LeagueGames(GAME, variants, field(), MIXED, 6), Shape(), 5, named=2)
+
+
+@pytest.mark.parametrize("make_env", [plain_games, league_games])
+def test_whom_the_learner_met(make_env: Callable[[], MatchVecEnv]) -> None:
+    """Two agents by themselves, the third as one of the others, and the learner in a second seat: counted once a match each."""
+    env = make_env()
+    rng = np.random.default_rng(3)
+    env.reset()
+    expected = np.zeros((4, 2))
+    for _ in range(60):
+        games = env.games
+        before = [games._chairs[game, : games.players[game]].tolist() for game in range(6)]
+        masks = env.action_masks()
+        infos = env.step((masks * rng.random(masks.shape)).argmax(axis=1))[3]
+        for game, chairs in enumerate(before):
+            paid = [-infos[slot]["episode"]["r"] for slot in np.flatnonzero(games.slot_games == game) if infos[slot]]
+            if paid:
+                assert len(paid) == chairs.count(LEARNER)
+                kinds = {chair for chair in chairs if chair != LEARNER} | ({3} if len(paid) > 1 else set())
+                for kind in kinds:
+                    expected[kind] += 1, np.mean(paid)
+    assert (expected[:3, 0] > 0).all()
+    assert (expected[3, 0] > 0) == (make_env is league_games)
+    np.testing.assert_allclose(env.take_tally().met, expected)
+    if isinstance(env.games, LeagueGames):
+        np.testing.assert_allclose(env.games.met, expected[:3])
+    assert not env.take_tally().met.any()

@@ -11,6 +11,7 @@ import json
 import os
 import pickle
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -40,9 +41,10 @@ from training.league import League
 from training.policy import PolicyError
 from training.ppo import ScorerPolicy
 from training.saving import Saver
-from training.train import Run, _assemble, _players, train
+from training.train import Run, _assemble, _players, _try_out, train
 
 LENGTH = ["training.frames=1024", "output.checkpoint_minutes=1e-9"]
+EVALUATED = ["evaluation={against: [random, greedy], rounds: 8, rounds_during: 12, every_decisions: 200, budget: 1}"]
 CONFIGS: dict[str, list[str]] = {
     "two opponents": [],
     "agents that are asked": ["opponents={greedy: 2, uniform: 1, random: 1}", "training.epochs=2"],
@@ -53,6 +55,7 @@ CONFIGS: dict[str, list[str]] = {
         "training.games=12",
     ],
     "tables of a match": ["opponents={self: 2, random: 1}", "draw=table", "rules={rounds: 2, num_players: 3, deck: logic}"],
+    "evaluations on the way": EVALUATED,
 }
 STOPS = [3, 20, 1, 30]
 """Steps after which each life of a run ends; eight steps are an iteration."""
@@ -117,7 +120,16 @@ def final(folder: Path) -> dict[str, object]:
     for episode in tree["state"]["learner"]["episodes"]:
         del episode["t"]
     del tree["seconds"], tree["state"]["budget"]["seconds"], tree["state"]["coach"]["before"][1]
+    del tree["state"]["examiner"]["seconds"]
     return dict(flat(tree))
+
+
+def points(folder: Path) -> list[dict[str, str]]:
+    """The evaluations on the way, if there are any, without when they were."""
+    if not (folder / "evaluations.csv").exists():
+        return []
+    with (folder / "evaluations.csv").open() as file:
+        return [{key: cell for key, cell in row.items() if key != "minutes"} for row in csv.DictReader(file)]
 
 
 def same(folder: Path, other: Path) -> None:
@@ -125,6 +137,10 @@ def same(folder: Path, other: Path) -> None:
     assert weights(folder) == weights(other)
     assert rows(folder) == rows(other)
     assert final(folder) == final(other)
+    assert points(folder) == points(other)
+    if points(other):
+        assert (folder / "best.safetensors").read_bytes() == (other / "best.safetensors").read_bytes()
+        assert policy.read(folder / "best").training["decisions"] == policy.read(other / "best").training["decisions"]
 
 
 def everything(folder: Path) -> dict[str, bytes]:
@@ -211,7 +227,11 @@ def test_killed_before_its_evaluation(tmp_path: Path, whole: Any, monkeypatch: p
 
 @pytest.mark.parametrize(
     ("name", "kills"),
-    [("two opponents", 2), pytest.param("self-play, a pool and variants", 25, marks=pytest.mark.slow)],
+    [
+        ("two opponents", 2),
+        pytest.param("self-play, a pool and variants", 25, marks=pytest.mark.slow),
+        pytest.param("evaluations on the way", 10, marks=pytest.mark.slow),
+    ],
 )
 def test_killed_at_random_moments(tmp_path: Path, name: str, kills: int) -> None:
     """Without a word of warning, wherever it is: starting, playing, learning, writing."""
@@ -251,6 +271,81 @@ def life(command: list[str], folder: Path, wanted: int, dice: random.Random) -> 
     finally:
         process.kill()
     return process.wait(timeout=60) == -signal.SIGKILL
+
+
+# --- Evaluations on the way ----------------------------------------------------------------------------------------------
+
+
+def test_evaluations_leave_the_training_alone(whole: Any) -> None:
+    evaluated = whole("evaluations on the way")
+    assert weights(evaluated) == weights(whole("two opponents"))
+    assert rows(evaluated) == rows(whole("two opponents"))
+    assert [int(row["decisions"]) for row in points(evaluated)[::2]] == [256, 512, 640, 896, 1024]
+    assert [row["agent"] for row in points(evaluated)[:2]] == ["random", "greedy"]
+
+
+def test_evaluations_after_the_last_checkpoint_are_made_again(tmp_path: Path, whole: Any) -> None:
+    """Killed after a point, and a best policy, of which no checkpoint knows; half a row is left."""
+    folder = tmp_path / "run"
+    with pytest.MonkeyPatch.context() as patch:
+        real = Saver.checkpoint
+        patch.setattr(Saver, "checkpoint", lambda saver: real(saver) if saver.model.num_timesteps <= 256 else None)
+        patch.setattr(Coach, "_on_step", after(55, stop_hard, Coach._on_step))
+        with pytest.raises(ZeroDivisionError):
+            run(settings(*EVALUATED), folder)
+    assert checkpoint.decisions_of(newest(folder)) == 256
+    assert [int(row["decisions"]) for row in points(folder)[::2]] == [256, 512, 640]
+    with (folder / "evaluations.csv").open("a") as file:
+        file.write("768,0.")
+    shutil.copytree(folder, tmp_path / "copy")
+    stopped(settings(*EVALUATED), folder, 3, folder)
+    assert [int(row["decisions"]) for row in points(folder)[::2]] == [256]
+    assert policy.read(folder / "best").training["decisions"] == 256
+    go_on(folder)
+    same(folder, whole("evaluations on the way"))
+    run(configuration.load(folder / "config.yaml"), tmp_path / "fork", tmp_path / "copy")
+    same(tmp_path / "fork", whole("evaluations on the way"))
+
+
+def test_an_evaluated_run_is_extended(tmp_path: Path) -> None:
+    """What it ended with before is evaluated, and forgotten."""
+    run(settings(*EVALUATED, *CONSTANT), tmp_path / "whole")
+    folder = tmp_path / "run"
+    run(settings(*EVALUATED, *CONSTANT, "training.frames=384"), folder)
+    assert [int(row["decisions"]) for row in points(folder)[::2]] == [256, 384]
+    go_on(folder, "training.frames=1024")
+    same(folder, tmp_path / "whole")
+
+
+def test_an_early_stop(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """At the same point, however often it was stopped before; then it is finished until it is asked for more."""
+    config = settings(*EVALUATED, "evaluation.early_stop=1", "training.learning_rate=1e-30", "training.frames=1e6")
+    done, said = run(config, tmp_path / "whole")
+    assert "No better for 1 evaluations: the training ends early" in said
+    assert not done.interrupted
+    assert len(done.results) == 2
+    assert [int(row["decisions"]) for row in points(tmp_path / "whole")[::2]] == [256, 512], "weights that stay are no better"
+    assert policy.read(tmp_path / "whole" / "best").training["decisions"] == 256
+    folder = tmp_path / "run"
+    for number, steps in enumerate(STOPS[:2]):
+        stopped(config, folder, steps, folder if number else None)
+    go_on(folder)
+    same(folder, tmp_path / "whole")
+    assert main(["train", "--resume", str(folder)]) == 2
+    assert "is finished, since its evaluations became no better; to train on: " in capsys.readouterr().err
+    stopped(configuration.load(folder / "config.yaml", ["evaluation.early_stop=null"]), folder, 20, folder)
+    assert len(points(folder)) > 4
+
+
+def test_a_table_of_evaluations_that_is_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path / "run"
+    stopped(settings(*EVALUATED), folder, 30)
+    (folder / "evaluations.csv").write_bytes(b"\xff\x00 something else")
+    assert main(["train", "--resume", str(folder)]) == 2
+    assert "evaluations.csv: is not the table of evaluations of a training run; move it away to go on" in capsys.readouterr().err
+    (folder / "evaluations.csv").unlink()
+    go_on(folder)
+    assert [int(row["decisions"]) for row in points(folder)[::2]] == [512, 640, 896, 1024]
 
 
 # --- Damage --------------------------------------------------------------------------------------------------------------
@@ -523,13 +618,18 @@ def put_back(saver: Saver, path: Path, tree: dict[str, Any]) -> None:
         saver.restore(path)
 
 
+def assembled(config: Config, folder: Path) -> Saver:
+    players = _players(config)
+    display = Display(Console(file=io.StringIO()))
+    return _assemble(config, folder, players, _try_out(config, players[0]), Interrupt(), display, lambda line: None)[0]
+
+
 @pytest.mark.parametrize("count", [150, pytest.param(3000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", ["two opponents", "self-play, a pool and variants"])
 def test_states_that_do_not_fit(whole: Any, name: str, count: int) -> None:
     """A checkpoint in which one thing is another: refused, or it makes no difference to what kind of thing everything is."""
     config = settings(*CONFIGS[name])
-    silent = Console(file=io.StringIO())
-    saver, _ = _assemble(config, whole(name), _players(config)[0], Interrupt(), Display(silent), lambda line: None)
+    saver = assembled(config, whole(name))
     path = newest(whole(name))
     dice = random.Random(4)
     refused = 0
@@ -556,7 +656,7 @@ def test_what_is_indexed_with_is_checked(whole: Any) -> None:
     """Compiled code believes it."""
     name = "self-play, a pool and variants"
     config = settings(*CONFIGS[name])
-    saver, _ = _assemble(config, whole(name), _players(config)[0], Interrupt(), Display(Console(file=io.StringIO())), lambda line: None)
+    saver = assembled(config, whole(name))
     path = newest(whole(name))
     for key in ("outside", "chairs", "main", "actions", "slot_at"):
         for bad in (-2, 1000):
@@ -687,7 +787,7 @@ def test_two_at_a_time(tmp_path: Path) -> None:
     folder = tmp_path / "run"
     stopped(settings(), folder, 30)
     before = everything(folder)
-    held = metrics.Metrics(folder / "metrics.csv", 100)
+    held = metrics.Metrics(folder / "metrics.csv", ["greedy", "random"], 100)
     try:
         with pytest.raises(ConfigError, match=r"run: another process is training into this folder; stop that one first"):
             go_on(folder)

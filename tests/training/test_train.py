@@ -188,7 +188,7 @@ def test_metrics(tmp_path: Path) -> None:
     run(tiny("training.steps=24", "training.frames=1500"), tmp_path)
     with (tmp_path / "metrics.csv").open() as file:
         header, *rows = csv.reader(file)
-    assert header == list(metrics.COLUMNS)
+    assert header == metrics.columns(["greedy", "random"])
     assert all(metrics.COLUMNS.values()), "every column is explained"
     assert len(rows) == 4
     for number, row in enumerate(rows):
@@ -208,6 +208,20 @@ def test_metrics(tmp_path: Path) -> None:
     assert columns["time/minutes"] == sorted(columns["time/minutes"])
 
 
+def test_what_is_paid_against_whom(tmp_path: Path) -> None:
+    """A column for each opponent, for the pool and for the learner himself, all of them the same for the whole run."""
+    commas = "monte_carlo:rollouts=1,policy=random"
+    opponents = f'opponents={{self: 1, "{commas}": 1, pool: {{start: 1, end: 2}}, greedy: 1}}'
+    run(tiny(opponents, "pool={every: 300}", "training.frames=1024"), tmp_path)
+    columns = metrics.read(tmp_path / "metrics.csv")
+    each = {kind: columns[f"rollout/heads/{kind}"] for kind in ("self", commas, "pool", "greedy")}
+    assert [name for name in columns if name.startswith("rollout/heads/")] == [f"rollout/heads/{kind}" for kind in each]
+    assert all(0 < heads < 60 for kind in ("self", commas, "greedy") for heads in each[kind][1:])
+    assert math.isnan(each["pool"][1]), "no copy yet"
+    assert each["pool"][-1] > 0
+    assert columns["rollout/heads"][-1] > 0
+
+
 def test_no_match_has_ended_yet(tmp_path: Path) -> None:
     run(tiny("rules={rounds: 9}", "training.steps=4"), tmp_path)
     columns = metrics.read(tmp_path / "metrics.csv")
@@ -217,7 +231,7 @@ def test_no_match_has_ended_yet(tmp_path: Path) -> None:
 
 
 def test_figures_that_are_no_numbers_are_left_out(tmp_path: Path) -> None:
-    writer = metrics.Metrics(tmp_path / "m.csv")
+    writer = metrics.Metrics(tmp_path / "m.csv", ["greedy"])
     writer.write({"rollout/heads": math.nan, "train/loss": np.float32(0.1), "time/iterations": 3, "unknown/key": 1}, {}, 3)
     writer.close()
     assert "nan" not in (tmp_path / "m.csv").read_text()

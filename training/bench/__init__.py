@@ -50,7 +50,8 @@ BENCHMARKS: Final = {
         "arena", "rounds of a tournament of four rule-based players, beside one at a time; with a policy, beside its inference"
     ),
     "training": Benchmark(
-        "learning", "learner decisions of whole PPO iterations, beside MaskablePPO's defaults (8 games, 10 epochs); peak memory"
+        "learning",
+        "learner decisions of whole PPO iterations, beside MaskablePPO's defaults (8 games, 10 epochs), also over DummyVecEnv; peak memory",
     ),
     "startup": Benchmark("startup", "import, and the first game with nothing compiled, each in a fresh process"),
 }

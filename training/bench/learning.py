@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+import gymnasium
+from gymnasium.wrappers import TransformObservation
 from sb3_contrib import MaskablePPO
+from stable_baselines3.common.vec_env import DummyVecEnv
 
-from sixnimmt_env import agents
+from sixnimmt_env import agents, sixnimmt_v0
+from sixnimmt_env.games import sixnimmt
 from training import ppo
 from training.budget import Budget
 from training.config import Config, Training
@@ -19,6 +24,7 @@ from .fresh import fresh
 from .measure import Bar, Result, Scale, compare, timed
 
 MEMORY_BAR: Final = Bar("value", "most", 2000)
+NAIVE_BAR: Final = Bar("ratio", "least", 4)
 STOCK_GAMES: Final = 8
 
 _PEAK = """\
@@ -34,10 +40,11 @@ def measure_training(scale: Scale) -> list[Result]:
     # In a process of its own, since the peak of this one may be another benchmark's. First, while this one is small.
     memory = fresh(_PEAK, json.dumps(dict(scale.training)))
     why = "" if memory is not None else "this system does not say"
-    speed = compare(
-        "training.decisions", "decisions/s", ours(scale.training), "MaskablePPO's defaults", stock(scale.stock), scale.training_pairs
-    )
-    return [speed, Result("training.memory", memory, "MB", why, bar=MEMORY_BAR)]
+    here, unit = ours(scale.training), "decisions/s"
+    speed = compare("training.decisions", unit, here, "MaskablePPO's defaults", stock(scale.stock), scale.training_pairs)
+    beside = "the same over DummyVecEnv"
+    whole = compare("training.beside_dummy", unit, here, beside, naive(scale.stock), scale.training_pairs, NAIVE_BAR)
+    return [speed, whole, Result("training.memory", memory, "MB", why, bar=MEMORY_BAR)]
 
 
 def ours(settings: Mapping[str, Any]) -> Callable[[], float]:
@@ -52,6 +59,24 @@ def stock(arguments: Mapping[str, Any]) -> Callable[[], float]:
     config = Config()
     env = _env(config, STOCK_GAMES)
     return _iteration(MaskablePPO("MlpPolicy", env, seed=0, device=config.training.device, **arguments))
+
+
+def naive(arguments: Mapping[str, Any]) -> Callable[[], float]:
+    """A measurement of what one would write first: MaskablePPO, its settings left as they are, over stable-baselines3's DummyVecEnv of
+    the Gymnasium form. The sizes of its hidden layers are ours, and so are network threads and device."""
+    config = Config()
+    layers = {"net_arch": [config.network.hidden] * config.network.layers}
+    env = DummyVecEnv([single] * STOCK_GAMES)
+    return _iteration(MaskablePPO("MlpPolicy", env, seed=0, device=config.training.device, policy_kwargs=layers, **arguments))
+
+
+def single() -> gymnasium.Env[Any, Any]:
+    """The default game in the Gymnasium form, the default opponents in turn in the other seats, with the vector as its observation: masks
+    are asked for apart."""
+    seats = itertools.islice(itertools.cycle(Config().opponents), sixnimmt.Rules().num_players - 1)
+    env = sixnimmt_v0.gym_env(opponents=list(seats))
+    assert isinstance(env.observation_space, gymnasium.spaces.Dict)
+    return TransformObservation(env, lambda seen: seen["observation"], env.observation_space["observation"])
 
 
 def _env(config: Config, count: int) -> MatchVecEnv:
