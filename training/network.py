@@ -125,6 +125,7 @@ class Scorer(nn.Module):
         For each card that is held: whose it is, and its number. Then, for each observation, whether a row is to be chosen, the scaled
         observation, and the table; the cards; and for each observation the summary of table and cards.
         """
+        observations = observations[:, : self.shape.observation_size]  # whole ones may be given to a network that reads less
         hand = LAYOUT.lines(observations, "hand")
         games, slots = torch.nonzero(hand[..., PRESENT], as_tuple=True)
         numbers = torch.round(hand[games, slots, CARD] * MAX_CARD).long()

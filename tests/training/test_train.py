@@ -94,6 +94,8 @@ def test_what_a_run_leaves_behind(tmp_path: Path) -> None:
         "seconds": policy.read(tmp_path).training["seconds"],
         "finished": True,
         "opponents": {"greedy": 1.0, "random": 1.0},
+        "reward": "own",
+        "reward_scale": 10.0,
         "made_with": policy.read(tmp_path).training["made_with"],
     }
     assert policy.read(tmp_path / "checkpoints" / "policy_000000000512").training["finished"] is False
