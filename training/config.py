@@ -60,6 +60,10 @@ POOL: Final = "pool"
 """Among the opponents: frozen copies of the learner."""
 
 Seed: TypeAlias = Annotated[int, whole(0, MAX_SEED)]
+RunName: TypeAlias = Annotated[
+    str,
+    text(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}", "1 to 100 letters, digits, dots, underscores, hyphens, beginning with a letter or digit"),
+]
 Share: TypeAlias = Annotated[float, real(0, 1)]
 Positive: TypeAlias = Annotated[float, real(0, 1e6, above=True)]
 
@@ -240,22 +244,34 @@ class Root(Section):
         return iter(())
 
 
-class Config(Root):
-    """A complete experiment. Unlike the other fields, `rules` is the game's own frozen dataclass."""
+class Played(Root):
+    """What experiments and tournaments have in common. Unlike the other fields, `rules` is the game's own frozen dataclass."""
 
-    name: Annotated[
-        str,
-        text(
-            r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}",
-            "1 to 100 letters, digits, dots, underscores, hyphens, beginning with a letter or digit",
-        ),
-    ] = "run"
-    """Name of the experiment; its folder is runs/<name>. Default: the name of the file."""
+    name: RunName = "run"
+    """What it is called; its folder is runs/<name>. Default: the name of the file."""
     game: str = Field(default="sixnimmt", description=f"The game: {', '.join(games.names())}.")
     seed: Seed = 0
-    """Fixes all randomness: the same seed on the same machine repeats the run."""
+    """Fixes all randomness, deals and agents' dice: the same seed on the same machine gives the same results."""
     rules: Rules = Field(default_factory=dict, validate_default=True)
     """The variant of the game that is played."""
+
+    @field_validator("game", mode="before")
+    @classmethod
+    def _known_game(cls, value: object) -> object:
+        if value not in games.names():
+            raise refuse(f"must be one of {', '.join(games.names())}{guess(str(value), games.names())}")
+        return value
+
+    @field_validator("rules", mode="plain")
+    @classmethod
+    def _known_rules(cls, value: object, info: ValidationInfo) -> object:
+        # Without a valid game, which is reported by itself, nothing can be said about its rules.
+        return build_rules(rules_class(info.data["game"]), value, cls) if "game" in info.data else None
+
+
+class Config(Played):
+    """A complete experiment."""
+
     opponents: Annotated[dict[str, Weight], BeforeValidator(mixture)] = Field(default_factory=lambda: {"greedy": 1.0, "random": 1.0})
     """Who sits in the other seats: agents and weights. A weight may move while the training runs: {start: 1, end: 0}. `self` is the learner
     as he is now, who learns in these seats too; `pool` stands for the frozen copies that `pool` below keeps."""
@@ -275,19 +291,6 @@ class Config(Root):
     """What is measured when the training is done, and on the way."""
     output: Output = Output()
     """What is written while the training runs."""
-
-    @field_validator("game", mode="before")
-    @classmethod
-    def _known_game(cls, value: object) -> object:
-        if value not in games.names():
-            raise refuse(f"must be one of {', '.join(games.names())}{guess(str(value), games.names())}")
-        return value
-
-    @field_validator("rules", mode="plain")
-    @classmethod
-    def _known_rules(cls, value: object, info: ValidationInfo) -> object:
-        # Without a valid game, which is reported by itself, nothing can be said about its rules.
-        return build_rules(rules_class(info.data["game"]), value, cls) if "game" in info.data else None
 
     @field_validator("variants", mode="before")
     @classmethod

@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 
 from sixnimmt_env import games
 from sixnimmt_env.agents import Agent, decide
-from sixnimmt_env.core.game import Game, Rules
+from sixnimmt_env.core.game import Game, Rules, Views
 from sixnimmt_env.core.kernel import kernel
 from sixnimmt_env.core.records import as_bytes
 from sixnimmt_env.core.saved import fitting, whole, within
 from sixnimmt_env.core.seeding import below, mix, uniform
-from sixnimmt_env.envs.seats import NoChoiceError, SeatGames
+from sixnimmt_env.envs.seats import SeatGames
 
 from .config import POOL, SELF, Config
 from .meetings import meetings
@@ -32,7 +32,6 @@ _MEMORY: Final = 0.95  # what is remembered of matches from one iteration to the
 _FEW: Final = 20.0  # matches that tell nothing yet
 _CALM: Final = 0.2  # share of the matchmaking that is left to chance
 _LEAGUE: Final = np.uint64(0x001E_A60E)  # keeps the draw of seats apart from that of the cards
-_PATIENCE: Final = 1000
 LEARNER: Final = -1  # in a seating: the learner's seat, or nobody's
 
 
@@ -92,19 +91,10 @@ class LeagueGames(SeatGames):
             # Byte by byte: NumPy would leave in the padding what is in memory by chance, and equal runs would not have equal states.
             as_bytes(self.states)[of_game == k] = as_bytes(game.new_states(rules, int((of_game == k).sum())))
         self.players = np.array([rules.num_players for rules, _ in variants])[of_game]
-        self.slot_games = np.repeat(np.arange(count), self.players)
-        first = np.concatenate([[0], self.players.cumsum()[:-1]])
-        self._first = first
-        self._places = np.arange(len(self.slot_games)) - first[self.slot_games]
-        slots = len(self.slot_games)
+        self._lay_out(np.repeat(np.arange(count), self.players))
+        self._places = np.arange(len(self.slot_games)) - self._first[self.slot_games]
         self._main = np.zeros(count, dtype=np.int64)  # the seat that is always the learner's
-        self.outside = np.zeros(slots, dtype=np.int64)
-        self.views = np.zeros(slots, dtype=game.view_dtype)
-        self.masks = np.zeros((slots, game.num_actions), dtype=np.int8)
-        self.costs = np.zeros(slots, dtype=np.int64)
-        self.over = np.zeros(slots, dtype=np.bool_)
-        self._due = np.zeros(slots, dtype=np.bool_)
-        self.playing = np.zeros(slots, dtype=np.bool_)
+        self._due = np.zeros(len(self.slot_games), dtype=np.bool_)
         self._actions = np.zeros((count, game.max_seats), dtype=np.int64)
         self._slot_at = np.full((count, game.max_seats), -1, dtype=np.int64)  # of each seat
         self.met = np.zeros((0, 2))  # see `meetings`, of each agent
@@ -132,11 +122,6 @@ class LeagueGames(SeatGames):
         self.met += meetings(sat[:, :-1], paid)
         super().restart(games)
 
-    def ended(self) -> NDArray[np.int64]:
-        """The games whose match is over."""
-        ended: NDArray[np.int64] = np.flatnonzero(self.over[self._first])
-        return ended
-
     def state(self) -> dict[str, Any]:
         return {**super().state(), "met": self.met.copy()}
 
@@ -150,16 +135,8 @@ class LeagueGames(SeatGames):
 
     # --- parts -----------------------------------------------------------------------------------------------------------
 
-    def _begin(self, games: NDArray[np.int64]) -> None:
-        for _ in range(_PATIENCE):
-            self.game.deal(self.states, games)
-            self._seat_everybody(games)
-            self._advance(games)
-            games = games[self.over[self._first[games]]]
-            if not len(games):
-                return
-            self.states["game"][games] += np.uint64(1)
-        raise NoChoiceError(f"in {_PATIENCE} matches in a row the seat never had a choice: there is nothing to decide in this variant")
+    def _open(self, games: NDArray[np.int64]) -> None:
+        self._advance(games)
 
     def _seat_everybody(self, games: NDArray[np.int64]) -> None:
         weights = np.array([group.weight for group in self.groups]).cumsum()
@@ -192,7 +169,8 @@ class LeagueGames(SeatGames):
             deciding = (bits[:, None] >> np.arange(self.game.max_seats, dtype=np.uint16)) & 1 == 1
             rows, seats = np.nonzero(deciding & (self._chairs[games] == LEARNER))
             slots = self._slot_at[games[rows], seats]
-            masks = self._reveal(slots)
+            masks = np.empty((len(slots), self.game.num_actions), dtype=np.int8)
+            self.game.legal(self._show(slots), masks)
             choice = masks.sum(axis=1, dtype=np.int16) > 1
             stops = np.zeros(len(games), dtype=np.bool_)
             stops[rows[choice]] = True
@@ -204,7 +182,7 @@ class LeagueGames(SeatGames):
             if len(games):
                 self._move_all(games)
         slots = self._slots_of(everything)
-        self._reveal_waiting(slots[self.playing[slots] & ~self._due[slots]])
+        self._show(slots[self.playing[slots] & ~self._due[slots]])  # who waits sees what happens
         self.costs[slots] = np.where(self.playing[slots], self.game.costs(self.states)[self.slot_games[slots], self.outside[slots]], 0)
 
     def _mark(self, games: NDArray[np.int64], over: NDArray[np.bool_], slots: NDArray[np.int64], masks: NDArray[np.int8]) -> None:
@@ -219,19 +197,12 @@ class LeagueGames(SeatGames):
         self._due[slots] = True
         self.masks[slots] = masks
 
-    def _reveal(self, slots: NDArray[np.int64]) -> NDArray[np.int8]:
-        """Note what `slots` know, and return what they may do."""
+    def _show(self, slots: NDArray[np.int64]) -> Views:
+        """Note, and return, what `slots` know."""
         views = np.zeros(len(slots), dtype=self.game.view_dtype)
         self.game.reveal(self.states, self.slot_games[slots], self.outside[slots], views)
         as_bytes(self.views)[slots] = as_bytes(views)
-        masks = np.empty((len(slots), self.game.num_actions), dtype=np.int8)
-        self.game.legal(views, masks)
-        return masks
-
-    def _reveal_waiting(self, slots: NDArray[np.int64]) -> None:
-        views = np.zeros(len(slots), dtype=self.game.view_dtype)
-        self.game.reveal(self.states, self.slot_games[slots], self.outside[slots], views)
-        as_bytes(self.views)[slots] = as_bytes(views)
+        return views
 
     def _move_all(self, games: NDArray[np.int64]) -> None:
         """One step of `games`: the learner's actions are noted, agents decide for their seats."""

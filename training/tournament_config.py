@@ -12,15 +12,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, cast, get_args
 
-from pydantic import BeforeValidator, Field, ValidationInfo, field_validator, model_validator
+from pydantic import BeforeValidator, model_validator
 
-from sixnimmt_env import games
 from sixnimmt_env.arena import Schedule, cross_play, gauntlet, head_to_head, one_vs_field, round_robin
 from sixnimmt_env.arena.schedule import MOST_GAMES, SEATINGS
 from sixnimmt_env.arena.tournament import CHUNK_GAMES, SECONDS_LIMIT
-from sixnimmt_env.core.game import Rules
-from training.config import AgentCheck, ConfigError, Root, Section, Seed, build_rules, rules_class, validated
-from training.fields import FaultsError, as_whole, entrants, real, refuse, text, truth, whole
+from training.config import AgentCheck, ConfigError, Played, RunName, Section, validated
+from training.fields import FaultsError, as_whole, entrants, real, refuse, truth, whole
 from training.yaml_reader import Fault, KeyPath, Reader, Tree, guess
 
 Format = Literal["head_to_head", "one_vs_field", "round_robin", "gauntlet", "cross_play"]
@@ -89,40 +87,17 @@ class Play(Section):
     is played. The first answer may take a minute, because agents compile and load then. null: as long as the agents like."""
 
 
-class Tournament(Root):
-    """A complete tournament. Unlike the other fields, `rules` is the game's own frozen dataclass."""
+class Tournament(Played):
+    """A complete tournament."""
 
-    name: Annotated[
-        str,
-        text(
-            r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}",
-            "1 to 100 letters, digits, dots, underscores, hyphens, beginning with a letter or digit",
-        ),
-    ] = "tournament"
-    """Name of the tournament; its folder is runs/<name>. Default: the name of the file."""
-    game: str = Field(default="sixnimmt", description=f"The game: {', '.join(games.names())}.")
-    seed: Seed = 0
-    """Fixes the deals and the agents' dice."""
-    rules: Rules = Field(default_factory=dict, validate_default=True)
-    """The variant of the game that is played, one round or a whole match."""
+    name: RunName = "tournament"
+    """What it is called; its folder is runs/<name>. Default: the name of the file."""
     agents: Annotated[dict[str, str], BeforeValidator(entrants)]
     """Who takes part: a list of agents, or a mapping of names to agents."""
     schedule: ScheduleSection = ScheduleSection()
     """Who sits where."""
     play: Play = Play()
     """How much is played, and by how many processes."""
-
-    @field_validator("game", mode="before")
-    @classmethod
-    def _known_game(cls, value: object) -> object:
-        if value not in games.names():
-            raise refuse(f"must be one of {', '.join(games.names())}{guess(str(value), games.names())}")
-        return value
-
-    @field_validator("rules", mode="plain")
-    @classmethod
-    def _known_rules(cls, value: object, info: ValidationInfo) -> object:
-        return build_rules(rules_class(info.data["game"]), value, cls) if "game" in info.data else None
 
     @model_validator(mode="after")
     def _fits(self) -> Tournament:

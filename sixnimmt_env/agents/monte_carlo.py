@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-import time
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..core.game import Game, Views
-from .base import SearchingAgent
-from .options import Option, check, read
-
-_SLICE: Final = 16  # playouts an action between two looks at the clock
+from .options import Option, read
+from .playouts import PlayoutAgent, options
 
 OPTIONS: Final = (
-    Option("rollouts", int, 100, "playouts for each legal action", 1, 10_000_000),
-    Option("seconds", float, None, "think as long for each decision instead", 1e-4, 3600.0),
+    *options(100),
     Option("policy", str, "random", "who plays everybody in the playouts: random, much the quickest, or another rule-based player"),
 )
 
 
-class MonteCarloAgent(SearchingAgent):
+class MonteCarloAgent(PlayoutAgent):
     """Tries every legal action in the same imagined deals and takes the one that costs least on average, the first of equals.
 
     An imagined deal gives the others cards that they may hold; from the decision on, a rule-based player decides for everybody to the end
@@ -56,25 +52,11 @@ class MonteCarloAgent(SearchingAgent):
     ) -> None:
         if policy not in game.heuristics:
             raise ValueError(f"policy={policy!r} is unknown: choose one of {', '.join(game.heuristics)}")
-        check(name, OPTIONS, rollouts=rollouts, seconds=seconds)
-        self.rollouts, self.seconds, self.policy = rollouts, seconds, policy
-        super().__init__(game, name, seed)
-
-    def statistics(self, views: Views) -> NDArray[np.float64]:
-        """(k, num_actions, n) sums over the playouts of every legal action, see `core.game.Game.playouts`."""
-        stats = np.zeros((len(views), self.game.num_actions, len(self.game.stats)))
-        if self.seconds is None:
-            self._play(views, 0, self.rollouts, stats)
-            return stats
-        for k in range(len(views)):
-            end, done = time.perf_counter() + self.seconds, 0
-            while done == 0 or time.perf_counter() < end:
-                self._play(views[k : k + 1], done, _SLICE, stats[k : k + 1])
-                done += _SLICE
-        return stats
+        self.policy = policy
+        super().__init__(game, name, seed, rollouts, seconds, OPTIONS)
 
     def _play(self, views: Views, first: int, count: int, stats: NDArray[np.float64]) -> None:
-        self.game.playouts(views, first, count, self.game.heuristics[self.policy].kind, np.uint64(self.seed), stats)
+        self.game.playouts(views, first, count, self.game.heuristics[self.policy].kind, 0.0, np.uint64(self.seed), stats)
 
 
 def monte_carlo(game: Game, argument: str, seed: int) -> MonteCarloAgent:

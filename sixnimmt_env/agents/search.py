@@ -21,26 +21,22 @@ took seven times as long.
 
 from __future__ import annotations
 
-import time
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..core.game import Game, Views
-from .base import SearchingAgent
-from .options import Option, check, read
-
-_TRIAL: Final = 32  # playouts an action that tell how many fit into the time
+from .options import Option, read
+from .playouts import PlayoutAgent, options
 
 OPTIONS: Final = (
-    Option("rollouts", int, 1000, "playouts for each legal action", 1, 10_000_000),
-    Option("seconds", float, None, "think as long for each decision instead", 1e-4, 3600.0),
+    *options(1000),
     Option("sharpness", float, 1.0, "how sure it is of what the others play next: 0 random, 1 as its model", 0.0, 10.0),
 )
 
 
-class SearchAgent(SearchingAgent):
+class SearchAgent(PlayoutAgent):
     """As flat Monte Carlo, with likelier opponents: in its playouts they decide next as a model of the game expects sensible players to.
 
     From then on they decide at random, as everybody does in flat Monte Carlo's.
@@ -71,27 +67,11 @@ class SearchAgent(SearchingAgent):
         seconds: float | None = None,
         sharpness: float = 1.0,
     ) -> None:
-        check(name, OPTIONS, rollouts=rollouts, seconds=seconds, sharpness=sharpness)
-        self.rollouts, self.seconds, self.sharpness = rollouts, seconds, sharpness
-        super().__init__(game, name, seed)
+        self.sharpness = sharpness
+        super().__init__(game, name, seed, rollouts, seconds, OPTIONS, sharpness=sharpness)
 
-    def statistics(self, views: Views) -> NDArray[np.float64]:
-        """(k, num_actions, n) sums over the playouts of every legal action, see `core.game.Game.search`."""
-        if self.seconds is None:
-            return self._search(views, self.rollouts)
-        return np.concatenate([self._in_time(views[k : k + 1], self.seconds) for k in range(len(views))] or [self._search(views, 1)])
-
-    def _in_time(self, view: Views, seconds: float) -> NDArray[np.float64]:
-        start = time.perf_counter()
-        trial = self._search(view, _TRIAL)
-        spent = time.perf_counter() - start
-        rollouts = int(_TRIAL * (seconds - spent) / spent)
-        return self._search(view, rollouts) if rollouts > _TRIAL else trial
-
-    def _search(self, views: Views, rollouts: int) -> NDArray[np.float64]:
-        stats = np.zeros((len(views), self.game.num_actions, len(self.game.stats)))
-        self.game.search(views, rollouts, self.sharpness, np.uint64(self.seed), stats)
-        return stats
+    def _play(self, views: Views, first: int, count: int, stats: NDArray[np.float64]) -> None:
+        self.game.playouts(views, first, count, self.game.heuristics["random"].kind, self.sharpness, np.uint64(self.seed), stats)
 
 
 def search(game: Game, argument: str, seed: int) -> SearchAgent:

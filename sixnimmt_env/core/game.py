@@ -140,11 +140,11 @@ class Game:
         act: (views, kind, seed, actions). Write the decisions of a heuristic to (k,) int64.
         expect: (views, costs). Write what the heuristic "greedy" expects each action to cost at once to (k, num_actions) float64; infinite
             for illegal actions.
-        playouts: (views, first, count, kind, seed, stats). Play every legal action of each view out to the end of the round, `count`
-            times in equal deals, a heuristic deciding for everybody from then on, and add to `stats`, (k, num_actions, len(self.stats))
-            float64: how often, the seat's costs, their squares, and how often each of what else `stats` names has happened.
-        search: (views, rollouts, sharpness, seed, stats). As `playouts` with the heuristic "random", against others whose next decisions
-            are likely ones, the more so the greater `sharpness` (1: as the game's model has it, 0: random).
+        playouts: (views, first, count, kind, sharpness, seed, stats). Play every legal action of each view out to the end of the round,
+            `count` times in equal deals, a heuristic deciding for everybody from then on, and add to `stats`, (k, num_actions,
+            len(self.stats)) float64: how often, the seat's costs, their squares, and how often each of what else `stats` names has
+            happened. With the heuristic "random" the others' next decisions are likely ones, the more so the greater `sharpness` (1: as
+            the game's model has it, 0: random).
         stats: names of what playouts add up for an action, "playouts", "cost" and "squares" first.
         play_on: the same as asking rule-based players view by view until the outside seat of each game decides, in one call; see
             `games/sixnimmt/autoplay.py`. None: they are asked.
@@ -191,7 +191,6 @@ class Game:
     act: Callable[..., None]
     expect: Callable[..., None]
     playouts: Callable[..., None]
-    search: Callable[..., None]
     stats: tuple[str, ...]
     costs: Callable[[States], NDArray[Any]]
     board: Callable[..., str]

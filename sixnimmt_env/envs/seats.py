@@ -91,15 +91,9 @@ class SeatGames:
         self._cumulative = shares.cumsum() / shares.sum() if len(shares) else shares
         self._all = np.arange(count)
         self.states = game.new_states(rules, count)
-        self.outside = np.zeros(count, dtype=np.int64)
-        self.slot_games = self._all
-        self.playing = np.ones(count, dtype=np.bool_)
         self.players = np.full(count, players)
         self._chairs = np.full((count, game.max_seats), -1, dtype=np.int64)
-        self.views = np.zeros(count, dtype=game.view_dtype)
-        self.masks = np.zeros((count, game.num_actions), dtype=np.int8)
-        self.costs = np.zeros(count, dtype=np.int64)
-        self.over = np.zeros(count, dtype=np.bool_)
+        self._lay_out(self._all)
         self.forced = 0
         self._rule_based = all(type(agent) is HeuristicAgent for agent in self.agents)
         self._kinds = np.array([game.heuristics[agent.name].kind for agent in self.agents] if self._rule_based else [], dtype=np.int64)
@@ -113,6 +107,18 @@ class SeatGames:
         """(seat, action) of the match so far, if it is recorded."""
         return [(seat, action) for seat, action in self._log[: self._logged[0]].tolist()]
 
+    def _lay_out(self, slot_games: NDArray[np.int64]) -> None:
+        """Make room for the outside seats, which belong to the games `slot_games`, ascending."""
+        slots = len(slot_games)
+        self.slot_games = slot_games
+        self._first = np.searchsorted(slot_games, self._all)  # the first outside seat of each game
+        self.outside = np.zeros(slots, dtype=np.int64)
+        self.playing = np.ones(slots, dtype=np.bool_)
+        self.views = np.zeros(slots, dtype=self.game.view_dtype)
+        self.masks = np.zeros((slots, self.game.num_actions), dtype=np.int8)
+        self.costs = np.zeros(slots, dtype=np.int64)
+        self.over = np.zeros(slots, dtype=np.bool_)
+
     @property
     def due(self) -> NDArray[np.bool_]:
         """(count,) bool, who has to decide."""
@@ -120,7 +126,8 @@ class SeatGames:
 
     def ended(self) -> NDArray[np.int64]:
         """The games whose match is over."""
-        return np.flatnonzero(self.over)
+        ended: NDArray[np.int64] = np.flatnonzero(self.over[self._first])
+        return ended
 
     def start(self, seeds: NDArray[np.uint64], numbers: NDArray[np.uint64], games: NDArray[np.int64] | None = None) -> None:
         """Start matches: `seeds` and `numbers`, both (k,), say which games of which stream `games` (default: all) are to be."""
@@ -183,12 +190,16 @@ class SeatGames:
             self.game.deal(self.states, games)
             self._logged[0] = 0
             self._seat_everybody(games)
-            self._play_on(games, np.full(len(games), -1))
-            games = games[self.over[games]]
+            self._open(games)
+            games = games[self.over[self._first[games]]]
             if not len(games):
                 return
             self.states["game"][games] += np.uint64(1)
         raise NoChoiceError(f"in {_PATIENCE} matches in a row the seat never had a choice: there is nothing to decide in this variant")
+
+    def _open(self, games: NDArray[np.int64]) -> None:
+        """Play to the first decision."""
+        self._play_on(games, np.full(len(games), -1))
 
     def _seat_everybody(self, games: NDArray[np.int64]) -> None:
         outside, chairs = self.outside[games], self._chairs[games]

@@ -164,14 +164,14 @@ def test_more_time_is_more_playouts(monkeypatch: pytest.MonkeyPatch) -> None:
     now = 0.0
 
     class Clocked(SearchAgent):
-        def _search(self, views: NDArray[np.void], rollouts: int) -> NDArray[np.float64]:
+        def _play(self, views: NDArray[np.void], first: int, count: int, stats: NDArray[np.float64]) -> None:
             nonlocal now
-            now += rollouts
-            return super()._search(views, rollouts)
+            now += count
+            super()._play(views, first, count, stats)
 
     monkeypatch.setattr(time, "perf_counter", lambda: now)
     view = np.array([table_view([5, 60], [[1], [20], [40], [90]])])
-    for seconds, playouts in ((1.0, 32), (50.0, 32), (132.0, 100)):
+    for seconds, playouts in ((1.0, 32), (50.0, 64), (128.0, 128)):
         assert Clocked(GAME, seconds=seconds).statistics(view)[0, :, 0].max() == playouts
 
 

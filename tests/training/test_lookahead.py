@@ -116,15 +116,27 @@ def test_the_others_are_whom_they_are_taken_for() -> None:
     [seen] = model.seen
     assert len(seen) == 3 * 8
     assert set(seen["seat"].tolist()) == {0, 1, 2, 3} - {int(view["seat"])}
-    own = {int(card) for card in view["hand"]}
-    assert all(not (int(hand[0]) & int(view["hand"][0])) for hand in seen["hand"]), "they hold no card of one's own"
-    assert own
+    assert not (seen["hand"] & view["hand"]).any(), "they hold no card of one's own"
+    assert len({hand.tobytes() for hand in seen["hand"]}) > 3 * 4, "in each world other ones"
 
 
-def test_the_time_is_kept_roughly_and_more_worlds_are_used() -> None:
-    views = decisions(Rules(), matches=1)[:2]
-    agent = ahead(seconds=0.05)
-    assert legal_masks(views)[np.arange(2), agent.act(views)].all()
+def test_more_time_is_more_worlds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a clock that goes on by a second for each world that is imagined."""
+    now, worlds = 0.0, []
+
+    class Clocked(LookaheadAgent):
+        def _imagine(self, views: NDArray[np.void], count: int) -> Any:
+            nonlocal now
+            now += count
+            worlds.append(count)
+            return super()._imagine(views, count)
+
+    monkeypatch.setattr("time.perf_counter", lambda: now)
+    view = decisions(Rules(), matches=1)[:1]
+    for seconds, expected in ((2.0, [4]), (100.0, [4, 96])):
+        worlds.clear()
+        Clocked(learned(), "clocked", seconds=seconds).act(view)
+        assert worlds == expected
 
 
 def test_values_that_are_no_costs_are_refused() -> None:

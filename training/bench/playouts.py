@@ -50,7 +50,7 @@ def _compiled(game: Game) -> Work:
     def work() -> tuple[float, float]:
         stats[:] = 0.0
         before = time.perf_counter()
-        game.playouts(views, 0, COUNT, game.heuristics["random"].kind, np.uint64(0), stats)
+        game.playouts(views, 0, COUNT, game.heuristics["random"].kind, 0.0, np.uint64(0), stats)
         spent = time.perf_counter() - before
         return float(stats[:, :, 0].sum()), spent
 

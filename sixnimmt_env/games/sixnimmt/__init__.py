@@ -1,7 +1,7 @@
 """6 nimmt!: the game for every API, and functions to check a position by hand."""
 
 from ...core.game import Game, Heuristic
-from . import autoplay, engine, features, heuristics, picture, playouts, search, state, story, text, view
+from . import autoplay, engine, features, heuristics, picture, playouts, state, story, text, view
 from .position import TurnResult, play_turn, read_view, table_view
 from .rules import DECKS, MAX_SEATS, IllegalMove, Rules, bull_heads, deck, draft_order, extent, match_over, winners
 
@@ -36,7 +36,6 @@ GAME = Game(
     act=heuristics.act,
     expect=heuristics.expect,
     playouts=playouts.playouts,
-    search=search.search,
     stats=playouts.STATS,
     costs=state.costs,
     board=text.board,

@@ -4,8 +4,8 @@ A playout deals the cards that a view does not show to the other seats and plays
 are tried in the same deals, so that their differences are less noisy than their values. The dice follow from (seed, what the seat sees,
 number of the playout): many calls, or other views beside it, give the same numbers as one.
 
-Where all seats play at random, a round is known as soon as it is drawn in which order each lays its cards. `_at_random` does so on a
-BOARD, which holds the rows and nothing else, with the engine's own placing: about a microsecond a playout.
+Where all seats play at random, at least from the next turn on, a round is known as soon as it is drawn in which order each lays its cards.
+It is then played on a BOARD, which holds the rows and nothing else, with the engine's own placing: about a microsecond a playout.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from .autoplay import one_step
 from .engine import NOWHERE, landing, lay, take
 from .features import NOTES, cheapest_row
 from .heuristics import RANDOM
+from .plausible import weigh
 from .rules import MAX_CAPACITY, MAX_CARD, MAX_HAND, MAX_ROWS, MAX_SEATS
 from .state import ACTION_FRONT, ACTION_ROW, DRAFT, NUM_ACTIONS, OVER, PICK, ROW, STATE
 from .view import VIEW, fingerprint, imagine, unseen, write_legal
@@ -65,13 +66,15 @@ DECK: Final = np.dtype(
 
 
 @kernel
-def playouts(views: Any, first: int, count: int, kind: int, seed: Any, stats: Any) -> None:
+def playouts(views: Any, first: int, count: int, kind: int, sharpness: float, seed: Any, stats: Any) -> None:
     """Play out every legal action of `views`, (k,) VIEW, and add what came of it to `stats`, (k, 113, NUM_STATS) float64.
 
     Args:
         views: a view whose seat has nothing to decide is left out.
         first, count: the playouts first, ..., first + count - 1 of each action.
         kind: the player of `heuristics` who plays everybody from then on, the own seat included. RANDOM is quickest.
+        sharpness: with RANDOM, when cards are picked: the others lay plausible cards of their imagined hands in the running turn, see
+            `plausible.weigh`, and any from the next turn on. 0: any at once.
         seed: uint64, the dice.
         stats: bull heads are the seat's own, from this decision to the end of the round.
     """
@@ -86,10 +89,16 @@ def playouts(views: Any, first: int, count: int, kind: int, seed: Any, stats: An
         word = mix(seed, fingerprint(view))
         if view.deciding == 0:
             continue
-        if kind == RANDOM and view.table.phase != DRAFT:
-            _at_random(view, mask, first, count, word, decks[0], boards, stats[k])
-        else:
+        if kind != RANDOM or view.table.phase == DRAFT:
             by_players(view, mask, first, count, kind, word, states[0], shown[0], notes[0], stats[k])
+            continue
+        _set_board(view.table, boards[0])
+        set_deck(view, decks[0])
+        if view.table.phase == PICK and sharpness > 0.0:
+            weigh(view, notes[0], sharpness, decks[0].weights)
+            decks[0].weighted = 1
+        for number in range(first, first + count):
+            _try_all(view, mask, mix(word, number), decks[0], boards, stats[k])
 
 
 @kernel
@@ -106,15 +115,7 @@ def _add(stats: Any, action: int, heads: int, row: int, took: bool) -> None:
 
 
 @kernel
-def _at_random(view: Any, mask: Any, first: int, count: int, word: Any, deck: Any, boards: Any, stats: Any) -> None:
-    set_board(view.table, boards[0])
-    set_deck(view, deck)
-    for number in range(first, first + count):
-        try_all(view, mask, mix(word, number), deck, boards, stats)
-
-
-@kernel
-def try_all(view: Any, actions: Any, word: Any, deck: Any, boards: Any, stats: Any) -> None:
+def _try_all(view: Any, actions: Any, word: Any, deck: Any, boards: Any, stats: Any) -> None:
     """One playout of each of `actions`, a mask, in the same deal; `boards[0]` and `deck` are set, `boards[1]` is overwritten."""
     draw(view, deck, word)
     for action in range(NUM_ACTIONS):
@@ -124,7 +125,7 @@ def try_all(view: Any, actions: Any, word: Any, deck: Any, boards: Any, stats: A
 
 
 @kernel
-def set_board(table: Any, board: Any) -> None:
+def _set_board(table: Any, board: Any) -> None:
     """Copy what placing a card reads from `table`, a TABLE or BOARD record."""
     board.num_rows = table.num_rows
     board.row_capacity = table.row_capacity
@@ -138,7 +139,7 @@ def set_board(table: Any, board: Any) -> None:
 
 @kernel
 def _start(source: Any, word: Any, board: Any) -> None:
-    set_board(source, board)
+    _set_board(source, board)
     board.word = word
     for seat in range(MAX_SEATS):
         board.totals[seat] = 0

@@ -38,13 +38,13 @@ SIZE = len(GAME.stats)
 
 def playouts(views: NDArray[np.void], count: int, kind: int = RANDOM, seed: int = 0, first: int = 0) -> NDArray[np.float64]:
     stats = np.zeros((len(views), NUM_ACTIONS, SIZE))
-    GAME.playouts(views, first, count, kind, np.uint64(seed), stats)
+    GAME.playouts(views, first, count, kind, 0.0, np.uint64(seed), stats)
     return stats
 
 
 def searched(views: NDArray[np.void], rollouts: int, sharpness: float = 1.0, seed: int = 0) -> NDArray[np.float64]:
     stats = np.zeros((len(views), NUM_ACTIONS, SIZE))
-    GAME.search(views, rollouts, sharpness, np.uint64(seed), stats)
+    GAME.playouts(views, 0, rollouts, RANDOM, sharpness, np.uint64(seed), stats)
     return stats
 
 
@@ -284,9 +284,5 @@ def test_the_sharper_it_is_the_oftener_likely_cards_come() -> None:
 
 def test_shapes_are_checked() -> None:
     views = some_views()[:2]
-    for use in (
-        lambda stats: GAME.playouts(views, 0, 1, RANDOM, np.uint64(0), stats),
-        lambda stats: GAME.search(views, 1, 1.0, np.uint64(0), stats),
-    ):
-        with pytest.raises(ValueError, match="stats must be"):
-            use(np.zeros((1, NUM_ACTIONS, SIZE)))
+    with pytest.raises(ValueError, match="stats must be"):
+        GAME.playouts(views, 0, 1, RANDOM, 0.0, np.uint64(0), np.zeros((1, NUM_ACTIONS, SIZE)))
