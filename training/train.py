@@ -109,7 +109,8 @@ def train(config: Config, folder: Path, console: Console | None = None, resume: 
     except OSError as error:
         say(console, f"The learning curve could not be drawn: {error.filename}: {error.strerror}")
     if examiner.best is not None:
-        say(console, f"The best evaluation was that after {examiner.best.decisions:,} decisions; saved as {folder / f'{BEST}.safetensors'}")
+        kept = folder / f"{BEST}.safetensors"
+        say(console, f"Against these it lost least on the way after {examiner.best.decisions:,} decisions; that policy is kept as {kept}")
     decisions = int(saver.model.num_timesteps)
     say(console, f"{decisions:,} decisions in {seconds / 60:.1f} minutes; policy saved as {path}")
     if interrupt.asked:

@@ -141,7 +141,7 @@ def test_what_a_run_leaves_behind(tmp_path: Path) -> None:
     assert best.policy.training["heads"] == pytest.approx(min(means), rel=1e-5)
     again = against_field(GAME, best.policy.rules, best, agents.make("greedy", seed=1002), 12, tiny().evaluation.seed)
     assert again.mean == pytest.approx(found["greedy"]["heads"][int(np.argmin(means))], rel=1e-5), "the same deals"
-    assert f"The best evaluation was that after {best.policy.training['decisions']} decisions" in said
+    assert f"Against these it lost least on the way after {best.policy.training['decisions']} decisions" in said
     events = EventAccumulator(str(tmp_path / "tensorboard"))
     events.Reload()
     shown = events.Scalars("eval/greedy")
