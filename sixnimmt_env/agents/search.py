@@ -5,7 +5,7 @@ decision of Monte Carlo with 1000 playouts an action, 3.1 ms of one core average
 and by how many they are fewer than Monte Carlo's, with the standard error over the deals:
 
     playouts an action, and what is different                                       deals   heads   fewer by
-    950   the others lay plausible cards in the running turn: this module              60    8.04    3.03 +- 0.41
+    950   the others lay plausible cards in the running turn: this module             100    8.11    2.99 +- 0.33
     850   the same, with sequential halving of the actions                            200    8.34    2.80 +- 0.22
     850   sequential halving, and nothing else                                         60    9.52   -0.21 +- 0.33
     850   sequential halving; the others lay next what costs "greedy" least            60    9.70   -0.54 +- 0.41
@@ -42,7 +42,7 @@ class SearchAgent(PlayoutAgent):
     From then on they decide at random, as everybody does in flat Monte Carlo's.
 
     Cost: as flat Monte Carlo with as many playouts, 3.0 ms a decision of 6 nimmt! with 1000. Strength: two against two, in less time than
-    Monte Carlo with 1000 playouts, 3.03 +- 0.41 bull heads a round fewer; see the module for how it was measured. Alone against three
+    Monte Carlo with 1000 playouts, 2.99 +- 0.33 bull heads a round fewer; see the module for how it was measured. Alone against three
     greedy players it gets 8.67 +- 0.11; against three random ones, who are not as it believes, 5.55 +- 0.08, more than Monte Carlo
     (`sixnimmt evaluate search --against random,greedy --rounds 4000`).
 
