@@ -23,7 +23,7 @@ from .config import POOL, SELF, Config, named_opponents
 from .examiner import Examiner
 from .league import League
 from .metrics import column_of
-from .network import Scorer
+from .network import Network
 from .vec_env import MatchVecEnv
 
 _PLAIN_SECONDS = 15.0  # between lines where the output is no terminal
@@ -146,10 +146,10 @@ class Coach(BaseCallback):
         return env
 
     @property
-    def _scorer(self) -> Scorer:
-        scorer = self.model.policy.scorer
-        assert isinstance(scorer, Scorer)
-        return scorer
+    def _network(self) -> Network:
+        network = self.model.policy.network
+        assert isinstance(network, Network)
+        return network
 
     def _on_training_start(self) -> None:
         self._budget.start()
@@ -161,18 +161,18 @@ class Coach(BaseCallback):
             self._learned = self.num_timesteps
         if not self._interrupt.asked:
             check_weights(self.model)
-            self._examiner.last_look(self._learned, self._scorer)
+            self._examiner.last_look(self._learned, self._network)
 
     def _on_rollout_start(self) -> None:
         check_weights(self.model)
         self._learned = self.num_timesteps
-        self._examiner.look(self._learned, self._scorer)
+        self._examiner.look(self._learned, self._network)
         self._remember()
         self._between = False
         self._at_start = self.num_timesteps > 0  # the first rollout is always finished
         model: Any = self.model
         if self._league is not None:
-            self._league.update(self._budget.progress, self.num_timesteps, self._scorer)
+            self._league.update(self._budget.progress, self.num_timesteps, self._network)
         model.ent_coef = self._training.entropy.at(self._budget.progress)
         if self._budget.seconds >= self._next_checkpoint:
             self._next_checkpoint = self._budget.seconds + self._checkpoint_seconds

@@ -40,6 +40,7 @@ from sixnimmt_env.core.files import write_atomically
 from sixnimmt_env.core.game import Rules
 from sixnimmt_env.core.seeding import MAX_SEED
 from training.fields import FaultsError, agents, any_agents, as_whole, is_number, mixture, number_problem, real, refuse, text, truth, whole
+from training.shape import KINDS, MOST, heads_problem
 from training.yaml_reader import Entry, Fault, KeyPath, Reader, Tree, guess, written, yaml_words
 
 
@@ -189,10 +190,21 @@ class Pool(Section):
 class Network(Section):
     """The policy network."""
 
-    hidden: Annotated[int, whole(1, 1024)] = 64
+    kind: Annotated[str, text("scorer|attention", 'one of "scorer", "attention"')] = "scorer"
+    """scorer: looks at each card of the hand in turn, beside a summary of all. attention: every card and every row looks at all others,
+    which takes longer."""
+    hidden: Annotated[int, whole(1, MOST["hidden"])] = 64
     """Units in each hidden layer."""
-    layers: Annotated[int, whole(1, 8)] = 2
-    """Hidden layers."""
+    layers: Annotated[int, whole(1, MOST["layers"])] = 2
+    """Hidden layers, or layers of attention."""
+    heads: Annotated[int, whole(1, MOST["heads"])] = 4
+    """Of attention, which share the units: hidden must be a multiple of them. A scorer has none."""
+
+    @model_validator(mode="after")
+    def _heads_fit(self) -> Network:
+        if "heads" in KINDS[self.kind] and (problem := heads_problem(self.hidden, self.heads)):
+            raise FaultsError(Fault(("heads",), f"{problem}, not {self.heads}; or change hidden", "key"))
+        return self
 
 
 class Evaluation(Section):

@@ -32,7 +32,7 @@ from sixnimmt_env.core.saved import real, whole
 
 from .budget import Budget
 from .config import Config
-from .network import Scorer, Shape, arrays, of_arrays
+from .network import Network, Shape, arrays, of_arrays
 from .policy import LearnedAgent, Policy
 
 TABLE: Final = "evaluations.csv"
@@ -100,7 +100,7 @@ class Examiner:
         patience = self._config.evaluation.early_stop
         return self._config.evaluation.every_decisions is not None and patience is not None and self._stale >= patience
 
-    def look(self, decisions: int, network: Scorer) -> None:
+    def look(self, decisions: int, network: Network) -> None:
         """Evaluate `network`, which has learned from so many decisions, if that is due and affordable."""
         every = self._config.evaluation.every_decisions
         if every is None or decisions // every <= self._looked // every:
@@ -112,7 +112,7 @@ class Examiner:
         if self.enough:
             self._say(f"No better for {self._stale} evaluations: the training ends early")
 
-    def last_look(self, decisions: int, network: Scorer) -> None:
+    def last_look(self, decisions: int, network: Network) -> None:
         """Evaluate what the training ends with, unless that has just been done. A run that is extended does not know of it."""
         if self._config.evaluation.every_decisions is not None and decisions != self._looked and self._affordable():
             self._examine(decisions, network)
@@ -157,7 +157,7 @@ class Examiner:
         share = self._config.evaluation.budget
         return share >= 1.0 or self._spent == 0.0 or self._spent + self._last <= share * self._budget.seconds
 
-    def _examine(self, decisions: int, network: Scorer) -> None:
+    def _examine(self, decisions: int, network: Network) -> None:
         started = time.monotonic()
         results = self._measure(network)
         self._write(decisions, results)
@@ -175,7 +175,7 @@ class Examiner:
         found = ", ".join(f"{result.mean:.2f} heads against {result.against}" for result in results)
         self._say(f"After {decisions:,} decisions: {found}" + ("" if self._stale else ", the best so far"))
 
-    def _measure(self, network: Scorer) -> list[Strength]:
+    def _measure(self, network: Network) -> list[Strength]:
         evaluation, rules = self._config.evaluation, self._config.rules
         game = games.get(self._config.game)
         still = copy.deepcopy(network).cpu().eval()

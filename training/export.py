@@ -5,7 +5,7 @@ Inputs: `observation` (batch, m) float32, the first m numbers of an observation 
 probability is 0, and `value` (batch,), the return that the critic expects, in units of the scaled reward. The policy plays the action with
 the highest log-probability. The batch may have any size; a line without a legal action gives equal numbers that mean nothing.
 
-The network works on cards and rows that are there, and looks for them; a graph of fixed operations works on all of them and leaves out what
+A scorer works on cards and rows that are there, and looks for them; a graph of fixed operations works on all of them and leaves out what
 is not there. `Dense` does that with the same weights.
 """
 
@@ -32,11 +32,9 @@ from torch import Tensor, nn
 from sixnimmt_env import agents
 from sixnimmt_env.core.files import write_atomically
 from sixnimmt_env.envs.seats import SeatGames
-from sixnimmt_env.games.sixnimmt import LAYOUT
-from sixnimmt_env.games.sixnimmt.rules import MAX_CARD, MAX_ROWS
-from sixnimmt_env.games.sixnimmt.state import ACTION_ROW, NUM_ACTIONS
+from sixnimmt_env.games.sixnimmt.state import NUM_ACTIONS
 
-from .network import CARD, CHOICE, PRESENT, Scorer
+from .network import Network
 from .policy import Policy
 from .vec_env import MatchVecEnv
 
@@ -54,45 +52,16 @@ class ExportError(ValueError):
 
 
 class Dense(nn.Module):
-    """What a `Scorer` computes, without looking for what is there: observations (k, m) and masks (k, actions) to what the file gives."""
+    """What a network computes, without looking for what is there: observations (k, m) and masks (k, actions) to what the file gives."""
 
-    def __init__(self, network: Scorer) -> None:
+    def __init__(self, network: Network) -> None:
         super().__init__()
         self.network = network
-        self.register_buffer("actions", torch.arange(NUM_ACTIONS))
 
     def forward(self, observations: Tensor, masks: Tensor) -> tuple[Tensor, Tensor]:
         """Log-probabilities (k, actions) and values (k,)."""
-        logits, values = self._scores(observations)
+        logits, values = self.network.dense(observations)
         return torch.log_softmax(torch.where(masks != 0, logits, _MASKED), dim=1), values
-
-    def _scores(self, observations: Tensor) -> tuple[Tensor, Tensor]:
-        net = self.network
-        hand = LAYOUT.lines(observations, "hand")
-        held = hand[..., PRESENT : PRESENT + 1] != 0
-        numbers = torch.round(hand[..., CARD] * MAX_CARD).to(torch.int64)
-        choosing = observations[:, CHOICE].sum(1, keepdim=True) != 0
-        seats = LAYOUT.lines(observations, "seats")[..., :1]
-        observations = (observations - net.middle) / net.spread
-        table = net.table(net.summed_table(observations, seats))
-        cards = torch.relu(net.card_in(LAYOUT.lines(observations, "hand")) + table[:, None])
-        for layer in net.card_layers:
-            cards = torch.relu(layer(cards))
-        count = hand[..., PRESENT].sum(1, keepdim=True).clamp(min=1.0)
-        pooled = torch.where(held, cards, 0.0).sum(1) / count
-        summary = torch.relu(net.summary(torch.cat([pooled, torch.relu(table)], 1)))
-        scores = net.card_out(torch.relu(net.card_mix(cards) + summary[:, None]))
-        logits = torch.where(held & (numbers[..., None] - 1 == self.actions), scores, 0.0).sum(1)
-        logits = logits + torch.where(choosing, self._rows(observations, table, summary), 0.0)
-        if net.shape.draft:
-            logits = logits + net.draft_scores(observations)
-        return logits, net.value_out(torch.relu(net.value_hidden(summary)))[:, 0]
-
-    def _rows(self, observations: Tensor, table: Tensor, summary: Tensor) -> Tensor:
-        net = self.network
-        hidden = torch.relu(net.row_in(LAYOUT.lines(observations, "rows")) + table[:, None])
-        scores = net.row_out(torch.relu(net.row_mix(hidden) + summary[:, None]))
-        return nn.functional.pad(scores.transpose(1, 2).flatten(1), (ACTION_ROW, NUM_ACTIONS - ACTION_ROW - 2 * MAX_ROWS))
 
 
 def export(policy: Policy, path: Path) -> float:

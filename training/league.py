@@ -25,7 +25,7 @@ from sixnimmt_env.envs.seats import SeatGames
 
 from .config import POOL, SELF, Config
 from .meetings import meetings
-from .network import Scorer, Shape, arrays, load_arrays
+from .network import Network, Shape, arrays, of_arrays
 from .policy import LearnedAgent, Policy
 
 _MEMORY: Final = 0.95  # what is remembered of matches from one iteration to the next
@@ -241,7 +241,7 @@ class League:
         game = games.get(config.game)
         self.games = LeagueGames(game, rules, seated, self._groups(0.0, []), count, config.draw == "table")
 
-    def update(self, progress: float, decisions: int, network: Scorer) -> None:
+    def update(self, progress: float, decisions: int, network: Network) -> None:
         """Bring it up to date between two iterations: a copy of `network` when one is due, the mixture, and who of the pool is in play."""
         if POOL in self.config.opponents and decisions >= self._next_copy:
             self._next_copy = decisions + self.config.pool.every
@@ -273,9 +273,7 @@ class League:
         for number in range(first, first + len(state["copies"])):
             saved = state["copies"][str(number)]
             decisions = whole(saved["decisions"], "decisions")
-            network = Scorer(self._shape)
-            load_arrays(network, saved["network"])
-            self.copies[number] = decisions, self._frozen(decisions, network)
+            self.copies[number] = decisions, self._frozen(decisions, of_arrays(self._shape, saved["network"]))
             found.append(self.copies[number][1])
         self.games.agents = [*self.games.agents[:first], *found]
 
@@ -322,7 +320,7 @@ class League:
         chances = _CALM / len(members) + (1.0 - _CALM) * chances / chances.sum()
         return chances / chances.sum()
 
-    def _take_copy(self, decisions: int, network: Scorer) -> None:
+    def _take_copy(self, decisions: int, network: Network) -> None:
         """Add a copy; where the pool is full, it takes the number of the one that is most nearly between its neighbours."""
         agent = self._frozen(decisions, copy.deepcopy(network))
         if len(self.copies) < self.config.pool.size:
@@ -335,7 +333,7 @@ class League:
                 self.games.met[number] = 0.0
         self.copies[number] = decisions, agent
 
-    def _frozen(self, decisions: int, network: Scorer) -> LearnedAgent:
+    def _frozen(self, decisions: int, network: Network) -> LearnedAgent:
         policy = Policy(self.games.game, self.config.rules, network.cpu().eval().requires_grad_(False), {})
         return LearnedAgent(policy, f"{self.config.name} at {decisions:,}")
 

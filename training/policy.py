@@ -29,7 +29,8 @@ from sixnimmt_env.agents import Agent
 from sixnimmt_env.core.files import write_atomically
 from sixnimmt_env.core.game import Game, Rules
 
-from .network import Scorer, Shape
+from .network import Network, make
+from .shape import MOST, Shape, sizes_of
 
 FORMAT = "sixnimmt_env policy"
 VERSION = 1
@@ -55,7 +56,7 @@ class Policy:
 
     game: Game
     rules: Rules
-    network: Scorer
+    network: Network
     training: dict[str, Any]
 
 
@@ -83,7 +84,7 @@ class LearnedAgent(Agent):
         return actions
 
 
-def save(folder: Path, network: Scorer, game: Game, rules: Rules, training: dict[str, Any], stem: str = STEM) -> Path:
+def save(folder: Path, network: Network, game: Game, rules: Rules, training: dict[str, Any], stem: str = STEM) -> Path:
     """Write `network` to `folder`/`stem`.safetensors and .json; returns the path of the weights.
 
     Raises:
@@ -265,18 +266,17 @@ def _check_about(about: dict[str, Any], path: Path) -> Game:
 
 def _shape(network: dict[str, Any]) -> Shape:
     """The size that a description gives; `ValueError` for what cannot be one."""
-    if network.get("kind") != "scorer":
-        raise ValueError(f"network kind {network.get('kind')!r} is unknown: this program knows 'scorer'")
-    names = [field.name for field in fields(Shape)]
+    kind = network.get("kind")
+    names = sizes_of(kind)
     sizes = {key: value for key, value in _known(network, "network", ["kind", *names]).items() if key != "kind"}
     if missing := [name for name in names if name not in sizes]:
         raise ValueError(f"network {', '.join(missing)}: missing")
-    for name, high in (("hidden", 1024), ("layers", 8)):
-        if type(sizes[name]) is not int or not 1 <= sizes[name] <= high:
+    for name, high in MOST.items():
+        if name in names and (type(sizes[name]) is not int or not 1 <= sizes[name] <= high):
             raise ValueError(f"network {name}={sizes[name]!r} must be a whole number from 1 to {high}")
     if type(sizes["draft"]) is not bool:
         raise ValueError(f"network draft={sizes['draft']!r} must be true or false")
-    return Shape(**sizes)
+    return Shape(kind=str(kind), **sizes)
 
 
 def _known(values: dict[str, Any], what: str, names: list[str]) -> dict[str, Any]:
@@ -286,14 +286,14 @@ def _known(values: dict[str, Any], what: str, names: list[str]) -> dict[str, Any
     return values
 
 
-def _network(shape: Shape, weights: bytes, path: Path) -> Scorer:
+def _network(shape: Shape, weights: bytes, path: Path) -> Network:
     """A network of `shape` with the `weights` read from `path`."""
     try:
         tensors = safetensors.torch.load(weights)
     except Exception as error:  # whatever a reader of other people's bytes may raise
         raise PolicyError(f"{path}: is no safetensors file: {error}") from None
     with torch.device("meta"):  # only names and sizes: a network as large as a stranger says is not worth filling with numbers
-        network = Scorer(shape)
+        network = make(shape)
     wanted, found = _contents(network.state_dict()), _contents(tensors)
     for name in sorted(wanted.keys() | found.keys()):
         if wanted.get(name) != found.get(name):

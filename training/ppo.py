@@ -21,7 +21,7 @@ from sixnimmt_env.core.saved import fitting, whole
 
 from .budget import Budget
 from .config import Config
-from .network import Scorer, Shape, arrays, load_arrays
+from .network import Network, Shape, arrays, load_arrays, make
 from .vec_env import MatchVecEnv
 
 _MASKED = -1e8  # as sb3-contrib's; its exponential is 0 exactly
@@ -108,8 +108,8 @@ class DecisionBuffer(MaskableRolloutBuffer):
         )
 
 
-class ScorerPolicy(MaskableActorCriticPolicy):
-    """The actor-critic policy of sb3-contrib around a `Scorer`: its logits are the distribution's, its value is the critic's."""
+class NetworkPolicy(MaskableActorCriticPolicy):
+    """The actor-critic policy of sb3-contrib around a `Network`: its logits are the distribution's, its value is the critic's."""
 
     def __init__(self, *args: Any, shape: Shape, **kwargs: Any) -> None:
         self.shape = shape
@@ -117,7 +117,7 @@ class ScorerPolicy(MaskableActorCriticPolicy):
         super().__init__(*args, features_extractor_class=FlattenExtractor, ortho_init=False, **kwargs)
 
     def _build_mlp_extractor(self) -> None:
-        self.mlp_extractor = _TwoHeads(Scorer(self.shape))
+        self.mlp_extractor = _TwoHeads(make(self.shape))
 
     def _build(self, lr_schedule: Any) -> None:
         super()._build(lr_schedule)
@@ -125,11 +125,11 @@ class ScorerPolicy(MaskableActorCriticPolicy):
         self.optimizer = self.optimizer_class(self.parameters(), lr=lr_schedule(1), **self.optimizer_kwargs)
 
     @property
-    def scorer(self) -> Scorer:
+    def network(self) -> Network:
         """The network."""
-        scorer = self.mlp_extractor.scorer
-        assert isinstance(scorer, Scorer)
-        return scorer
+        network = self.mlp_extractor.network
+        assert isinstance(network, Network)
+        return network
 
     def _log_probabilities(self, observations: Tensor, masks: Any) -> tuple[Tensor, Tensor]:
         """(k, actions) log-probabilities, next to minus infinity where masked, and (k, 1) values."""
@@ -185,15 +185,15 @@ class ScorerPolicy(MaskableActorCriticPolicy):
 
 
 class _TwoHeads(nn.Module):
-    """A `Scorer` in the shape that sb3-contrib expects of its hidden layers."""
+    """A `Network` in the shape that sb3-contrib expects of its hidden layers."""
 
-    def __init__(self, scorer: Scorer) -> None:
+    def __init__(self, network: Network) -> None:
         super().__init__()
-        self.scorer = scorer
+        self.network = network
         self.latent_dim_pi = self.latent_dim_vf = 1  # of the layers that are replaced by identities
 
     def forward(self, observations: Tensor) -> tuple[Tensor, Tensor]:
-        logits, values = self.scorer(observations)
+        logits, values = self.network(observations)
         return logits, values[:, None]
 
     def forward_actor(self, observations: Tensor) -> Tensor:
@@ -217,10 +217,10 @@ class Learner(MaskablePPO):
         super().dump_logs(self.iterations)
 
     @property
-    def scorer(self) -> Scorer:
+    def network(self) -> Network:
         """The network."""
-        assert isinstance(self.policy, ScorerPolicy)
-        return self.policy.scorer
+        assert isinstance(self.policy, NetworkPolicy)
+        return self.policy.network
 
     @property
     def games(self) -> MatchVecEnv:
@@ -233,7 +233,7 @@ class Learner(MaskablePPO):
         assert self._last_episode_starts is not None
         assert self.ep_info_buffer is not None
         return {
-            "network": arrays(self.scorer),
+            "network": arrays(self.network),
             "optimizer": self._optimizer_state(),
             "random": _random_state(self.device),
             "games": self.games.state(),
@@ -251,7 +251,7 @@ class Learner(MaskablePPO):
         Raises:
             KeyError, ValueError, TypeError, RuntimeError: it is that of another one.
         """
-        load_arrays(self.scorer, state["network"])
+        load_arrays(self.network, state["network"])
         self._restore_optimizer(state["optimizer"])
         self.games.restore(state["games"])
         self._last_obs = self.games.observe()
@@ -269,13 +269,13 @@ class Learner(MaskablePPO):
         kept = self.policy.optimizer.state
         return {
             name: {key: np.array(value.cpu().numpy()) for key, value in kept[parameter].items()}
-            for name, parameter in self.scorer.named_parameters()
+            for name, parameter in self.network.named_parameters()
             if parameter in kept
         }
 
     def _restore_optimizer(self, given: Mapping[str, Any]) -> None:
         kept = self.policy.optimizer.state
-        parameters = dict(self.scorer.named_parameters())
+        parameters = dict(self.network.named_parameters())
         if given and given.keys() != parameters.keys():
             raise ValueError("the optimiser's are other parameters than the network's")
         kept.clear()
@@ -344,7 +344,7 @@ def build(config: Config, env: MatchVecEnv, budget: Budget, typical: NDArray[np.
     torch.set_num_threads(training.threads)
     set_random_seed(config.seed % 2**32)  # NumPy's old generator takes no more; the environment has the whole seed already
     model = Learner(
-        ScorerPolicy,
+        NetworkPolicy,
         env,
         learning_rate=lambda _: training.learning_rate.at(budget.progress),
         n_steps=training.steps,
@@ -362,6 +362,6 @@ def build(config: Config, env: MatchVecEnv, budget: Budget, typical: NDArray[np.
     )
     if typical is not None:
         learner = model.policy
-        assert isinstance(learner, ScorerPolicy)
-        learner.scorer.standardise(torch.from_numpy(typical).to(model.device))
+        assert isinstance(learner, NetworkPolicy)
+        learner.network.standardise(torch.from_numpy(typical).to(model.device))
     return model

@@ -99,13 +99,13 @@ def made_with(config: Config) -> dict[str, str]:
 
 
 def _changes(config: Config, before: dict[str, Any]) -> Iterator[str]:
-    """What `config` would have to leave as it was."""
-    now = fixed(config)
+    """What `config` would have to leave as it was. A run from before a key existed has its default."""
+    now, usual = fixed(config), fixed(Config())
     for key in sorted(now.keys() | before.keys()):
         was, asked = before.get(key), now.get(key)
         if isinstance(was, dict) and isinstance(asked, dict):
             pairs: list[tuple[KeyPath, Any, Any]] = [
-                ((key, name), was.get(name), asked.get(name)) for name in sorted(was.keys() | asked.keys())
+                ((key, name), was.get(name, usual[key].get(name)), asked.get(name)) for name in sorted(was.keys() | asked.keys())
             ]
         else:
             pairs = [((key,), was, asked)]

@@ -139,7 +139,7 @@ class Saver:
 
     def _save_policy(self, folder: Path, stem: str, finished: bool) -> Path:
         game, rules = games.get(self._config.game), self._config.rules
-        return policy.save(folder, self.model.scorer, game, rules, self._summary(finished), stem)
+        return policy.save(folder, self.model.network, game, rules, self._summary(finished), stem)
 
     def _summary(self, finished: bool) -> dict[str, Any]:
         """What a policy's description says of the training."""

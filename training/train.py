@@ -218,7 +218,7 @@ def environment(config: Config, opponents: Mapping[str, Agent], count: int) -> t
 def shape_of(config: Config) -> Shape:
     """The network that `config` asks for; it drafts if any variant does."""
     drafts = any(rules.deck == "logic" for rules, _ in config.all_rules())
-    return Shape(config.network.hidden, config.network.layers, draft=drafts)
+    return Shape(**config.network.model_dump(), draft=drafts)
 
 
 def _try_out(config: Config, opponents: Mapping[str, Agent]) -> NDArray[np.float32]:

@@ -17,7 +17,7 @@ from stable_baselines3.common.monitor import Monitor
 
 import sixnimmt_env  # noqa: F401 - registers the id
 from training.network import Shape
-from training.ppo import ScorerPolicy
+from training.ppo import NetworkPolicy
 
 
 def make() -> gymnasium.Env[Any, Any]:
@@ -29,7 +29,7 @@ def main(total_steps: int = 25_000) -> float:
     """Train, and return the mean bull heads a match. An illegal action would raise."""
     torch.set_num_threads(1)
     settings: dict[str, Any] = {"n_steps": 1024, "batch_size": 256, "n_epochs": 4, "gamma": 1.0, "learning_rate": 1e-3}
-    model = MaskablePPO(ScorerPolicy, make(), policy_kwargs={"shape": Shape()}, seed=0, **settings)
+    model = MaskablePPO(NetworkPolicy, make(), policy_kwargs={"shape": Shape()}, seed=0, **settings)
     model.learn(total_steps)
     # sb3-contrib's evaluation; that of stable-baselines3 gives no masks.
     mean, _ = evaluate_policy(model, make(), n_eval_episodes=200)

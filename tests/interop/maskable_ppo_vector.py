@@ -15,7 +15,7 @@ from stable_baselines3.common.vec_env import VecEnv, VecMonitor
 
 import sixnimmt_env  # noqa: F401 - registers the id
 from training.network import Shape
-from training.ppo import ScorerPolicy
+from training.ppo import NetworkPolicy
 from training.sb3_vec_env import SB3VecEnv
 
 
@@ -28,7 +28,7 @@ def main(total_steps: int = 100_000) -> float:
     """Train, and return the mean bull heads a match. An illegal action would raise."""
     torch.set_num_threads(1)
     settings: dict[str, Any] = {"n_steps": 32, "batch_size": 512, "n_epochs": 2, "gamma": 1.0, "learning_rate": 1e-3}
-    model = MaskablePPO(ScorerPolicy, make(), policy_kwargs={"shape": Shape()}, seed=0, **settings)
+    model = MaskablePPO(NetworkPolicy, make(), policy_kwargs={"shape": Shape()}, seed=0, **settings)
     model.learn(total_steps)
     mean, _ = evaluate_policy(model, make(), n_eval_episodes=640)
     print(f"{-mean:.2f} bull heads a match against random")

@@ -9,20 +9,22 @@ from torch import Tensor
 
 from sixnimmt_env.games.sixnimmt import GAME, Rules
 from tests.games.sixnimmt.playing import legal_masks, seats_to_act, views_of, walk
-from training.network import Scorer, Shape
+from training.network import Network, Shape, make
 
 PLAIN = Shape(hidden=8, layers=2)
 DRAFT = Shape(hidden=8, layers=3, draft=True)
+ATTENTION = Shape(hidden=8, layers=1, kind="attention", heads=2)
+DRAFTING_ATTENTION = Shape(hidden=6, layers=2, draft=True, kind="attention", heads=3)
 
 
-def network(shape: Shape = PLAIN, seed: int = 0, spread: float = 0.3) -> Scorer:
+def network(shape: Shape = PLAIN, seed: int = 0, spread: float = 0.3) -> Network:
     """A network whose weights are all random: the usual beginning has many zeros, which would hide what they multiply."""
     torch.manual_seed(seed)
-    scorer = Scorer(shape)
+    made = make(shape)
     with torch.no_grad():
-        for parameter in scorer.parameters():
+        for parameter in made.parameters():
             parameter.normal_(0.0, spread)
-    return scorer
+    return made
 
 
 def decisions(rules: Rules, matches: int = 3, seed: int = 0) -> NDArray[np.void]:

@@ -46,6 +46,16 @@ BAD_FILES: dict[str, tuple[str | bytes, list[str]]] = {
     "tab": ("training:\n\tgames: 2\n", ["bad.yaml:2: is not valid YAML", "indent with spaces"]),
     "duplicate": ("seed: 1\n\nseed: 1\n", ["bad.yaml:3: seed: is given twice, first in line 1: keep one"]),
     "nested duplicate": ("network: {hidden: 8, hidden: 9}\n", ["bad.yaml:1: network.hidden: is given twice"]),
+    "unknown kind of network": (
+        "network: {kind: transformer}\n",
+        ['bad.yaml:1: network.kind=transformer: must be one of "scorer", "attention"'],
+    ),
+    "heads that do not fit": (
+        "network:\n  kind: attention\n  hidden: 24\n  heads: 5\n",
+        ["bad.yaml:4: network.heads: must divide hidden=24: 1, 2, 3, 4, 6, 8, 12, 24, not 5; or change hidden"],
+    ),
+    "default heads that do not fit": ("network: {kind: attention, hidden: 9}\n", ["network.heads", "must divide hidden=9: 1, 3, 9, not 4"]),
+    "no heads": ("network: {heads: 0}\n", ["bad.yaml:1: network.heads=0: must be a whole number from 1 to 64"]),
     "key no text": ("seed: 1\n5: 1\n", ["bad.yaml:2: 5: a key must be text"]),
     "key a list": ("? [a, b]\n: 1\n", ["bad.yaml:1: a list or mapping: a key must be text"]),
     "key infinite": (".inf: 1\n", ["bad.yaml:1: .inf: a key must be text"]),

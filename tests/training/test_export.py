@@ -14,13 +14,13 @@ import torch
 
 from sixnimmt_env import games
 from sixnimmt_env.games.sixnimmt import GAME, LAYOUT, Rules
-from tests.training.small import DRAFT, PLAIN, encoded, legal, mixture, network
+from tests.training.small import ATTENTION, DRAFT, DRAFTING_ATTENTION, PLAIN, encoded, legal, mixture, network
 from training import export, policy
 from training.cli import main
 from training.export import INPUTS, OUTPUTS, TOLERANCE, Dense
 from training.network import Shape
 
-SHAPES = pytest.mark.parametrize("shape", [PLAIN, DRAFT, Shape(hidden=5, layers=1)], ids=["plain", "draft", "one layer"])
+SHAPES = pytest.mark.parametrize("shape", [PLAIN, DRAFT, Shape(hidden=5, layers=1), ATTENTION, DRAFTING_ATTENTION], ids=str)
 
 
 @pytest.fixture(scope="module")

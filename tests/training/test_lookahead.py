@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sixnimmt_env import agents
 from sixnimmt_env.games.sixnimmt import GAME, Rules, table_view
 from tests.games.sixnimmt.playing import dealt, legal_masks, views_of
-from tests.training.small import DRAFT, PLAIN, decisions, network
+from tests.training.small import ATTENTION, DRAFT, PLAIN, decisions, network
 from training import policy
 from training.lookahead import LookaheadAgent
 from training.network import Scorer, Shape
@@ -48,10 +48,11 @@ class Flat(Scorer):
         return torch.zeros(len(observations))
 
 
+@pytest.mark.parametrize("shape", [PLAIN, ATTENTION], ids=str)
 @pytest.mark.parametrize("rules", VARIANTS)
-def test_it_plays_by_the_rules(rules: Rules) -> None:
+def test_it_plays_by_the_rules(rules: Rules, shape: Shape) -> None:
     views = decisions(rules, matches=1)
-    actions = ahead().act(views)
+    actions = ahead(learned(shape)).act(views)
     assert legal_masks(views)[np.arange(len(views)), actions].all()
 
 

@@ -14,11 +14,11 @@ from torch import Tensor, nn
 from sixnimmt_env.games.sixnimmt import LAYOUT, Rules
 from sixnimmt_env.games.sixnimmt.state import DRAFT as DRAFT_PHASE
 from sixnimmt_env.games.sixnimmt.state import NUM_ACTIONS, PHASES, PICK, ROW, SIDE
-from tests.training.small import DRAFT, PLAIN, decisions, encoded, legal, mixture, network
+from tests.training.small import ATTENTION, DRAFT, DRAFTING_ATTENTION, PLAIN, decisions, encoded, legal, mixture, network
 from training.network import Shape
-from training.ppo import DecisionBuffer, ScorerPolicy
+from training.ppo import DecisionBuffer, NetworkPolicy
 
-SHAPES = pytest.mark.parametrize("shape", [PLAIN, DRAFT, Shape(hidden=5, layers=1)], ids=["plain", "draft", "one layer"])
+SHAPES = pytest.mark.parametrize("shape", [PLAIN, DRAFT, Shape(hidden=5, layers=1), ATTENTION, DRAFTING_ATTENTION], ids=str)
 HAND, SEATS = LAYOUT["hand"], LAYOUT["seats"]
 PRESENT = HAND.indices().present
 
@@ -62,8 +62,8 @@ def test_what_does_not_matter(shape: Shape, change: Callable[[Tensor], None]) ->
     changed = observations.clone()
     change(changed)
     assert not torch.equal(changed, observations)
-    scorer = network(shape)
-    same(scorer(observations), scorer(changed))
+    made = network(shape)
+    same(made(observations), made(changed))
 
 
 @SHAPES
@@ -85,9 +85,9 @@ def test_what_does_matter(shape: Shape, group: str) -> None:
 @SHAPES
 def test_every_observation_for_itself(shape: Shape) -> None:
     observations = encoded(mixture(shape), shape)[::7]
-    scorer = network(shape)
-    alone = [scorer(observation[None]) for observation in observations]
-    same(scorer(observations), (torch.cat([logits for logits, _ in alone]), torch.cat([value for _, value in alone])))
+    made = network(shape)
+    alone = [made(observation[None]) for observation in observations]
+    same(made(observations), (torch.cat([logits for logits, _ in alone]), torch.cat([value for _, value in alone])))
 
 
 @SHAPES
@@ -117,15 +117,15 @@ KINDS: dict[str, tuple[Rules, set[int]]] = {
 }
 
 
+@pytest.mark.parametrize("shape", [DRAFT, DRAFTING_ATTENTION], ids=str)
 @pytest.mark.parametrize(("rules", "phases"), KINDS.values(), ids=KINDS.keys())
-def test_one_kind_of_decision(rules: Rules, phases: set[int]) -> None:
+def test_one_kind_of_decision(rules: Rules, phases: set[int], shape: Shape) -> None:
     views = decisions(rules, matches=40)
     views = views[np.isin(views["table"]["phase"], list(phases))]
     assert len(views) > 0 or not phases
     if rules.hand_size == 1:
         assert not views["hand"].any()
-    scorer = network(DRAFT)
-    logits, values = scorer(encoded(views, DRAFT))
+    logits, values = network(shape)(encoded(views, shape))
     assert logits.shape == (len(views), NUM_ACTIONS)
     assert torch.isfinite(logits).all()
     assert torch.isfinite(values).all()
@@ -138,12 +138,12 @@ def test_one_kind_of_decision(rules: Rules, phases: set[int]) -> None:
 def test_every_weight_learns(shape: Shape) -> None:
     views = mixture(shape)
     assert set(views["table"]["phase"].tolist()) == {PICK, ROW, SIDE} | ({DRAFT_PHASE} if shape.draft else set())
-    scorer = network(shape)
-    logits, values = scorer(encoded(views, shape))
+    made = network(shape)
+    logits, values = made(encoded(views, shape))
     mask = legal(views)
     chances = torch.log_softmax(logits.masked_fill(~mask, -1e8), 1)
     (chances[mask].square().mean() + values.square().mean()).backward()
-    for name, parameter in scorer.named_parameters():
+    for name, parameter in made.named_parameters():
         assert parameter.grad is not None, name
         # One number added to all logits of the hand, or of the draft: the softmax takes it out again.
         assert name in ("card_out.bias", "draft_out.bias") or (parameter.grad != 0).any(), name
@@ -165,9 +165,9 @@ class Given(nn.Module):
         return self.logits[observations[:, 0].long()], observations[:, :1]
 
 
-def policy_of(logits: Tensor | None = None, shape: Shape = PLAIN) -> ScorerPolicy:
+def policy_of(logits: Tensor | None = None, shape: Shape = PLAIN) -> NetworkPolicy:
     space = spaces.Box(0.0, 1.0, (shape.observation_size,), np.float32)
-    policy = ScorerPolicy(space, spaces.Discrete(NUM_ACTIONS), lambda _: 1e-3, shape=shape)
+    policy = NetworkPolicy(space, spaces.Discrete(NUM_ACTIONS), lambda _: 1e-3, shape=shape)
     if logits is not None:
         policy.mlp_extractor = Given(logits)
     return policy
@@ -257,13 +257,13 @@ def test_the_rest_of_the_policy_uses_the_network() -> None:
     views = decisions(Rules())
     observations, masks = encoded(views, PLAIN), legal(views)
     policy = policy_of()
-    policy.scorer.load_state_dict(network().state_dict())
-    logits, values = policy.scorer(observations)
+    policy.network.load_state_dict(network().state_dict())
+    logits, values = policy.network(observations)
     torch.testing.assert_close(policy.predict_values(observations)[:, 0], values)
     best, _ = policy.predict(observations.numpy(), deterministic=True, action_masks=masks.numpy())
     assert best.tolist() == logits.masked_fill(~masks, -torch.inf).argmax(1).tolist()
     trained = {id(parameter) for group in policy.optimizer.param_groups for parameter in group["params"]}
-    assert trained == {id(parameter) for parameter in policy.scorer.parameters()}
+    assert trained == {id(parameter) for parameter in policy.network.parameters()}
 
 
 # --- the scale of what the network sees ------------------------------------------------------------------------------------
@@ -273,9 +273,9 @@ def test_the_rest_of_the_policy_uses_the_network() -> None:
 def test_columns_are_scaled_to_zero_and_one(shape: Shape) -> None:
     views = mixture(shape)
     observations = encoded(views, shape)
-    scorer = network(shape)
-    scorer.standardise(observations)
-    seen = (observations - scorer.middle) / scorer.spread
+    made = network(shape)
+    made.standardise(observations)
+    seen = (observations - made.middle) / made.spread
     hand = HAND.count * HAND.width
     start = LAYOUT.offset("hand")
     held = seen[:, start : start + hand].unflatten(1, (HAND.count, HAND.width))[lines(observations, "hand")[..., PRESENT] > 0]
@@ -285,17 +285,17 @@ def test_columns_are_scaled_to_zero_and_one(shape: Shape) -> None:
     assert (held.std(0)[varies] <= 1.001).all()
     assert ((held.std(0)[varies] - 1.0).abs() < 1e-3).float().mean() > 0.8, "all but those that hardly vary"
     assert not varies[PRESENT]
-    assert (scorer.spread > 0).all()
+    assert (made.spread > 0).all()
     tables = slice(LAYOUT.offset("cards"), None)
-    assert (scorer.spread[tables] == 1).all(), "what the draft reads stays as it is"
+    assert (made.spread[tables] == 1).all(), "what the draft reads stays as it is"
 
 
 def test_a_constant_column_stays_as_it_is() -> None:
     observations = encoded(decisions(Rules()), PLAIN)
-    scorer = network(PLAIN)
-    scorer.standardise(observations)
+    made = network(PLAIN)
+    made.standardise(observations)
     column = LAYOUT["context"].indices().num_players
-    assert (scorer.middle[column], scorer.spread[column]) == (0, 1)
+    assert (made.middle[column], made.spread[column]) == (0, 1)
 
 
 # --- the buffer ----------------------------------------------------------------------------------------------------------

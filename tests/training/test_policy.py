@@ -22,14 +22,14 @@ from sixnimmt_env.agents import Agent
 from sixnimmt_env.arena import against_field
 from sixnimmt_env.core.files import TEMP_SUFFIX
 from sixnimmt_env.games.sixnimmt import GAME, Rules
-from tests.training.small import DRAFT, PLAIN, decisions, encoded, legal, mixture, network
+from tests.training.small import ATTENTION, DRAFT, DRAFTING_ATTENTION, PLAIN, decisions, encoded, legal, mixture, network
 from training import policy
 from training.network import Shape
 from training.policy import PolicyError
 
 About = dict[str, Any]
 TRAINING = {"name": "test", "decisions": 12, "seconds": 0.5}
-SHAPES = pytest.mark.parametrize("shape", [PLAIN, DRAFT, Shape(), Shape(hidden=1, layers=1)], ids=str)
+SHAPES = pytest.mark.parametrize("shape", [PLAIN, DRAFT, Shape(), Shape(hidden=1, layers=1), ATTENTION, DRAFTING_ATTENTION], ids=str)
 
 
 def save(folder: Path, seed: int = 0, shape: Shape = PLAIN, rules: Rules | None = None, stem: str = "policy") -> Path:
@@ -242,9 +242,22 @@ DAMAGE: dict[str, tuple[Callable[[Path], Any], str, str]] = {
     "other network": (
         setter("network", "kind", value="transformer"),
         ABOUT,
-        "network kind 'transformer' is unknown: this program knows 'scorer'",
+        "network kind 'transformer' is unknown: this program knows 'scorer' and 'attention'",
     ),
+    "kind that is no word": (setter("network", "kind", value=["scorer"]), ABOUT, "network kind ['scorer'] is unknown"),
     "unknown size": (setter("network", "heads", value=4), ABOUT, "network 'heads' is unknown: there are kind, hidden, layers, draft"),
+    "missing heads": (setter("network", "kind", value="attention"), ABOUT, "network heads: missing"),
+    "heads that do not fit": (
+        setter("network", value={**ATTENTION.as_dict(), "heads": 3}),
+        ABOUT,
+        "network heads=3 must divide hidden=8: 1, 2, 4, 8",
+    ),
+    "heads by the million": (
+        setter("network", value={**ATTENTION.as_dict(), "heads": 10**6}),
+        ABOUT,
+        "network heads=1000000 must be a whole number from 1 to 64",
+    ),
+    "weights of another kind": (setter("network", value=ATTENTION.as_dict()), WEIGHTS, "the network that its description names has none"),
     "missing size": (lambda f: edit(f, lambda about: about["network"].pop("hidden") and None), ABOUT, "network hidden: missing"),
     "no units": (setter("network", "hidden", value=0), ABOUT, "network hidden=0 must be a whole number from 1 to 1024"),
     "negative units": (setter("network", "hidden", value=-8), ABOUT, "network hidden=-8 must be"),

@@ -39,7 +39,7 @@ from training.cli import main
 from training.config import Config, ConfigError
 from training.league import League
 from training.policy import PolicyError
-from training.ppo import ScorerPolicy
+from training.ppo import NetworkPolicy
 from training.saving import Saver
 from training.train import Run, _assemble, _players, _try_out, train
 
@@ -185,7 +185,7 @@ def test_stopped_and_gone_on(tmp_path: Path, whole: Any, name: str) -> None:
 def test_a_second_signal_in_an_update(tmp_path: Path, whole: Any) -> None:
     """A row of figures is there already that the run, going back to before its rollout, writes again."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ScorerPolicy, "evaluate_actions", after(7, stop_now, ScorerPolicy.evaluate_actions))
+        patch.setattr(NetworkPolicy, "evaluate_actions", after(7, stop_now, NetworkPolicy.evaluate_actions))
         assert run(settings(), tmp_path / "run")[0].interrupted
     assert len(rows(tmp_path / "run")) == 4
     go_on(tmp_path / "run")
@@ -480,7 +480,7 @@ def test_tensorboard_goes_on(tmp_path: Path) -> None:
     config = settings("output.tensorboard=true")
     stopped(config, folder, 20)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ScorerPolicy, "evaluate_actions", after(3, stop_now, ScorerPolicy.evaluate_actions))
+        patch.setattr(NetworkPolicy, "evaluate_actions", after(3, stop_now, NetworkPolicy.evaluate_actions))
         run(config, folder, folder)
     go_on(folder)
     events = EventAccumulator(str(folder / "tensorboard"))

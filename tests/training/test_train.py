@@ -139,6 +139,7 @@ VARIANTS: dict[str, list[str]] = {
     "small and odd": ["rules={hand_size: 2, num_rows: 1, row_capacity: 1}", "training.games=3", "training.steps=3", "training.minibatch=3"],
     "one game": ["training.games=1", "training.steps=2", "training.minibatch=1", "training.frames=4"],
     "fewer frames than games": ["training.frames=1"],
+    "attention": ["network={kind: attention, hidden: 6, heads: 3}", "rules={deck: logic, num_players: 3, professional: true}"],
     "other networks": ["network={hidden: 3, layers: 1}", "training.epochs=2", "training.device=cpu", "evaluation.against=[lowest]"],
 }
 
@@ -369,7 +370,7 @@ def test_a_second_signal_ends_it_at_once(tmp_path: Path, monkeypatch: pytest.Mon
     def done_rollouts() -> bool:
         return len(metrics.read(tmp_path / "metrics.csv")) > 0
 
-    monkeypatch.setattr("training.ppo.ScorerPolicy.evaluate_actions", after(1, twice, lambda *_, **__: pytest.fail("the update went on")))
+    monkeypatch.setattr("training.ppo.NetworkPolicy.evaluate_actions", after(1, twice, lambda *_, **__: pytest.fail("the update went on")))
     done, _ = run(tiny("training.frames=1e9"), tmp_path)
     assert stopped
     assert done.interrupted
@@ -576,7 +577,7 @@ def test_full_disk_at_the_figures_saves_the_policy(tmp_path: Path, monkeypatch: 
 
 def test_diverged_at_the_very_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        Coach, "_on_training_end", lambda coach: coach.model.policy.scorer.card_out.bias.data.fill_(math.nan), raising=False
+        Coach, "_on_training_end", lambda coach: coach.model.policy.network.card_out.bias.data.fill_(math.nan), raising=False
     )
     with pytest.raises(DivergedError, match="before decision 256"):
         run(tiny(), tmp_path)

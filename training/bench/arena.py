@@ -11,7 +11,7 @@ import torch
 from sixnimmt_env import agents, arena, games
 from sixnimmt_env.agents import Agent
 from sixnimmt_env.arena import Entrant, Plan
-from training.network import Scorer, Shape
+from training.network import Shape, make
 from training.policy import LearnedAgent, Policy
 
 from .measure import Bar, Result, Scale, Work, compare, rate
@@ -47,7 +47,7 @@ def _make(spec: str, game: str, seed: int) -> Agent:
     if spec != "policy":
         return agents.make(spec, game, seed)
     played = games.get(game)
-    return LearnedAgent(Policy(played, played.rules(), Scorer(Shape()).eval(), {}), "policy")
+    return LearnedAgent(Policy(played, played.rules(), make(Shape()).eval(), {}), "policy")
 
 
 def _tournament(plan: Plan) -> Work:
