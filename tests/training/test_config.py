@@ -83,7 +83,7 @@ BAD_FILES: dict[str, tuple[str | bytes, list[str]]] = {
     "rules no mapping": ("rules: 4\n", ["bad.yaml:1: rules=4: must be a mapping with any of the keys num_players, deck"]),
     "game": ("game: sixnimt\n", ["bad.yaml:1: game=sixnimt: must be one of sixnimmt", '; did you mean "sixnimmt"?']),
     "section empty": ("training:\nseed: 1\n", ["bad.yaml:1: training=null: must be a mapping", "leave it out for the defaults"]),
-    "section a list": ("seed: 1\nnetwork: [1]\n", ["bad.yaml:2: network: must be a mapping with any of the keys hidden, layers"]),
+    "section a list": ("seed: 1\nnetwork: [1]\n", ["bad.yaml:2: network: must be a mapping with any of the keys kind, hidden, layers, heads"]),
     "name with a slash": ("name: ../x\n", ["bad.yaml:1: name=../x: must be 1 to 100 letters"]),
     "name a number": ("name: 12\n", ["bad.yaml:1: name=12: ", "put it in quotes"]),
     "text for a number": (
