@@ -10,7 +10,6 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
-import torch
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 from stable_baselines3.common.base_class import BaseAlgorithm
@@ -24,6 +23,7 @@ from .examiner import Examiner
 from .league import League
 from .metrics import column_of
 from .network import Network
+from .ppo import Learner
 from .vec_env import MatchVecEnv
 
 _PLAIN_SECONDS = 15.0  # between lines where the output is no terminal
@@ -80,9 +80,9 @@ class DivergedError(ValueError):
 
 
 def check_weights(model: BaseAlgorithm) -> None:
-    """Raise `DivergedError` if the weights of `model` are no numbers."""
-    policy: Any = model.policy
-    if policy.overflowed or not all(torch.isfinite(parameter).all() for parameter in policy.parameters()):
+    """Raise `DivergedError` if the weights of `model`, a `Learner`, are no numbers."""
+    assert isinstance(model, Learner)
+    if not model.sound:
         raise DivergedError(
             f"the training diverged before decision {model.num_timesteps:,}: the weights are no numbers any more; "
             "lower training.learning_rate, or raise training.minibatch or training.reward_scale"
@@ -147,9 +147,8 @@ class Coach(BaseCallback):
 
     @property
     def _network(self) -> Network:
-        network = self.model.policy.network
-        assert isinstance(network, Network)
-        return network
+        assert isinstance(self.model, Learner)
+        return self.model.network
 
     def _on_training_start(self) -> None:
         self._budget.start()

@@ -153,6 +153,11 @@ class Training(Section):
     """own: minus the bull heads taken. relative: how many fewer than the others on average. win: the share of the win, at the end."""
     reward_scale: Positive = 10.0
     """The reward is divided by this."""
+    critic: Annotated[str, text("own|privileged", 'one of "own", "privileged"')] = "own"
+    """What decisions are measured by. own: the value that the policy has of what its seat sees. privileged: that of a second network, which
+    sees all hands; it is used in training only, and is no part of the policy."""
+    auxiliary: Annotated[float, real(0, 100)] = 0.0
+    """Weight of learning to tell which unseen cards the others hold; 0 for not at all. What is told is no part of the policy."""
     threads: Annotated[int, whole(1, 1024)] = 1
     """Threads of the network's arithmetic. More than one is often slower on a busy machine."""
     device: Annotated[str, text(r"cpu|mps|cuda(:\d{1,3})?", 'one of "cpu", "cuda", "cuda:0" (any number), "mps"')] = "cpu"
@@ -162,6 +167,11 @@ class Training(Section):
     def batch(self) -> int:
         """Decisions in one iteration."""
         return self.games * self.steps
+
+    @property
+    def open_hands(self) -> bool:
+        """Whether anything that learns looks at all hands."""
+        return self.critic == "privileged" or self.auxiliary > 0
 
     @model_validator(mode="after")
     def _minibatch_fits(self) -> Training:
@@ -197,7 +207,7 @@ class Network(Section):
     """Units in each hidden layer."""
     layers: Annotated[int, whole(1, MOST["layers"])] = 2
     """Hidden layers, or layers of attention."""
-    heads: Annotated[int, whole(1, MOST["heads"])] = 4
+    heads: Annotated[int, whole(1, MOST["heads"])] = 2
     """Of attention, which share the units: hidden must be a multiple of them. A scorer has none."""
 
     @model_validator(mode="after")

@@ -8,7 +8,7 @@ import errno
 import io
 import math
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Any, Final, TextIO
 
@@ -34,8 +34,10 @@ COLUMNS: Final = {
     "train/entropy_coefficient": "weight of the bonus for undecided play in the coming update",
     "train/entropy_loss": "minus the mean entropy of the decisions (nats): rises to 0 as the play becomes decided",
     "train/policy_gradient_loss": "PPO's clipped policy loss",
-    "train/value_loss": "mean squared error of the value network, in units of the scaled reward",
-    "train/explained_variance": "share of the returns' variance that the value network explains; 1 is perfect",
+    "train/value_loss": "mean squared error of the policy's own value, in units of the scaled reward",
+    "train/explained_variance": "share of the returns' variance that the values explain by which decisions are measured; 1 is perfect",
+    "train/critic_loss": "with training.critic=privileged: mean squared error of the critic, in units of the scaled reward",
+    "train/auxiliary_loss": "with training.auxiliary: mean cross-entropy of telling who holds the unseen cards (nats a card)",
     "train/approx_kl": "how far the last minibatch moved the policy (nats)",
     "train/clip_fraction": "share of decisions whose change was clipped",
     "train/clip_range": "how far one update may change the probability of an action",
@@ -45,6 +47,9 @@ COLUMNS: Final = {
 """Columns of metrics.csv, in order, see `columns`. A row is written after each rollout; what `train/` tells is of the update before it.
 Cells are empty where there is nothing to tell: `train/` in the first row, the results of matches when none has ended."""
 _EACH: Final = "rollout/heads/OPPONENT"
+CRITIC_LOSS: Final = "train/critic_loss"
+AUXILIARY_LOSS: Final = "train/auxiliary_loss"
+_OPTIONAL: Final = (CRITIC_LOSS, AUXILIARY_LOSS)
 
 
 def column_of(opponent: str) -> str:
@@ -52,10 +57,11 @@ def column_of(opponent: str) -> str:
     return _EACH.replace("OPPONENT", opponent)
 
 
-def columns(opponents: Iterable[str]) -> list[str]:
-    """The columns of a run with these `opponents`, which stay the same while it lasts."""
+def columns(opponents: Iterable[str], optional: Collection[str] = ()) -> list[str]:
+    """The columns of a run with these `opponents`, which stay the same while it lasts; of those that not every run has, the `optional`."""
     each = [column_of(opponent) for opponent in opponents]
-    return [name for column in COLUMNS for name in (each if column == _EACH else [column])]
+    there = [column for column in COLUMNS if column not in _OPTIONAL or column in optional]
+    return [name for column in there for name in (each if column == _EACH else [column])]
 
 
 class Metrics(KVWriter):
@@ -63,7 +69,7 @@ class Metrics(KVWriter):
 
     Args:
         path: of the file.
-        opponents: those of the run, see `columns`.
+        opponents, optional: those of the run, see `columns`.
         iterations: None for a new file. Otherwise the rows up to this iteration are kept and continued; `kept` says how many there were.
 
     Raises:
@@ -72,8 +78,8 @@ class Metrics(KVWriter):
         OSError: the disk is full; names the file.
     """
 
-    def __init__(self, path: Path, opponents: Sequence[str], iterations: int | None = None) -> None:
-        self._path, self._columns = path, columns(opponents)
+    def __init__(self, path: Path, opponents: Sequence[str], iterations: int | None = None, optional: Collection[str] = ()) -> None:
+        self._path, self._columns = path, columns(opponents, optional)
         old = iterations is not None and os.path.lexists(path)
         self._file: TextIO = _opened(path, self._columns) if old else path.open("w", newline="", encoding="utf-8")
         self._rows = csv.writer(self._file, lineterminator="\n")
@@ -118,14 +124,14 @@ class BusyError(ValueError):
     """Another process is training into the folder."""
 
 
-def known(path: Path, opponents: Sequence[str], iterations: int) -> str:
-    """The head of the metrics.csv of a run with these `opponents`: its whole rows up to iteration `iterations`.
+def known(path: Path, opponents: Sequence[str], iterations: int, optional: Collection[str] = ()) -> str:
+    """The head of the metrics.csv of a run with these `opponents` and `optional` columns: its whole rows up to iteration `iterations`.
 
     Raises:
         ValueError: it is no such file.
         OSError: it cannot be read.
     """
-    return _head(path, iterations, columns(opponents))
+    return _head(path, iterations, columns(opponents, optional))
 
 
 def _head(path: Path, iterations: int, names: Sequence[str]) -> str:

@@ -1,4 +1,8 @@
-"""MaskablePPO with our network and what makes it fast: the one place where sb3-contrib is extended."""
+"""MaskablePPO with our network and what makes it fast: the one place where sb3-contrib is extended.
+
+What learns from open hands, the privileged critic and the prediction of hidden cards, gets them from the environment by way of the rollout
+buffer (`OpenBuffer`). Nothing of them is in what the policy is asked with.
+"""
 
 from __future__ import annotations
 
@@ -19,9 +23,13 @@ from torch import Tensor, nn
 
 from sixnimmt_env.core.saved import fitting, whole
 
+from . import optimiser
 from .budget import Budget
 from .config import Config
+from .critic import Critic, HiddenCards
+from .metrics import AUXILIARY_LOSS, CRITIC_LOSS
 from .network import Network, Shape, arrays, load_arrays, make
+from .opened import Opened, joined
 from .vec_env import MatchVecEnv
 
 _MASKED = -1e8  # as sb3-contrib's; its exponential is 0 exactly
@@ -94,10 +102,14 @@ class DecisionBuffer(MaskableRolloutBuffer):
             for name in ("actions", "values", "log_probs", "advantages", "returns"):
                 setattr(self, name, getattr(self, name)[self.due])
             self.generator_ready = True
+        for part in self.shuffled(batch_size):
+            yield self._get_samples(part)
+
+    def shuffled(self, batch_size: int | None) -> list[NDArray[np.int64]]:
+        """The numbers of all decisions in a random order, cut into minibatches."""
         total = len(self.actions)
         parts = max(1, min(-(-total // (batch_size or total)), total // 2))
-        for part in np.array_split(np.random.permutation(total), parts):  # noqa: NPY002 - stable-baselines3 seeds this generator
-            yield self._get_samples(part)
+        return np.array_split(np.random.permutation(total), parts)  # noqa: NPY002 - stable-baselines3 seeds this generator
 
     def _get_samples(self, batch_inds: Any, env: Any = None) -> MaskableRolloutBufferSamples:  # type: ignore[override]
         columns = self.actions[:, None], self.values, self.log_probs, self.advantages, self.returns
@@ -108,11 +120,63 @@ class DecisionBuffer(MaskableRolloutBuffer):
         )
 
 
-class NetworkPolicy(MaskableActorCriticPolicy):
-    """The actor-critic policy of sb3-contrib around a `Network`: its logits are the distribution's, its value is the critic's."""
+class OpenBuffer(DecisionBuffer):
+    """A rollout buffer that also keeps what its decisions look like with all hands open.
 
-    def __init__(self, *args: Any, shape: Shape, **kwargs: Any) -> None:
-        self.shape = shape
+    Args:
+        games: where they come from, which must note them.
+        tell: append to the observations of samples where the cards are, (k, m + 104): what `NetworkPolicy` predicts.
+
+    Attributes:
+        critic: whose values are the baseline of the advantages; without one those that the policy has itself.
+        opened: all decisions of a whole rollout, for the critic.
+    """
+
+    def __init__(self, *args: Any, games: MatchVecEnv, tell: bool, **kwargs: Any) -> None:
+        self.games, self.tell = games, tell
+        self.critic: Critic | None = None
+        super().__init__(*args, **kwargs)
+
+    def reset(self) -> None:
+        super().reset()
+        self._opened: list[Opened] = []
+        self.opened: Opened | None = None
+
+    def add(self, *args: Any, **kwargs: Any) -> None:
+        super().add(*args, **kwargs)
+        assert self.games.opened is not None  # the step that has just been taken
+        opened = self.games.opened
+        self._opened.append(opened if self.critic is not None else opened._replace(observations=opened.observations[:, :0].copy()))
+
+    def compute_returns_and_advantage(self, last_values: Tensor, dones: Any) -> None:
+        self.opened, self._opened = joined(self._opened), []
+        if self.critic is not None:
+            self.values[self.due] = self.critic.values(self.opened)
+            going = np.flatnonzero(self.games.games.playing)
+            last_values = torch.zeros(self.n_envs)
+            last_values[going] = torch.from_numpy(self.critic.values(self.games.with_open_hands(going)))
+        super().compute_returns_and_advantage(last_values, dones)
+
+    def _get_samples(self, batch_inds: Any, env: Any = None) -> MaskableRolloutBufferSamples:  # type: ignore[override]
+        samples = super()._get_samples(batch_inds, env)
+        if not self.tell:
+            return samples
+        assert self.opened is not None
+        cards = self.to_torch(self.opened.cards[batch_inds].astype(np.float32))
+        return samples._replace(observations=torch.cat([samples.observations, cards], 1))
+
+
+class NetworkPolicy(MaskableActorCriticPolicy):
+    """The actor-critic policy of sb3-contrib around a `Network`: its logits are the distribution's, its value is the critic's.
+
+    Args:
+        shape: of the network.
+        auxiliary: weight of predicting hidden cards; with it the observations of `evaluate_actions` have to tell where the cards are, as
+            those of an `OpenBuffer` do.
+    """
+
+    def __init__(self, *args: Any, shape: Shape, auxiliary: float = 0.0, **kwargs: Any) -> None:
+        self.shape, self.auxiliary = shape, auxiliary
         self.overflowed = False  # outputs were no numbers: finite weights can be too large as well
         super().__init__(*args, features_extractor_class=FlattenExtractor, ortho_init=False, **kwargs)
 
@@ -122,6 +186,7 @@ class NetworkPolicy(MaskableActorCriticPolicy):
     def _build(self, lr_schedule: Any) -> None:
         super()._build(lr_schedule)
         self.action_net, self.value_net = nn.Identity(), nn.Identity()
+        self.hidden_cards = HiddenCards(self.shape.hidden, self.auxiliary) if self.auxiliary else None
         self.optimizer = self.optimizer_class(self.parameters(), lr=lr_schedule(1), **self.optimizer_kwargs)
 
     @property
@@ -131,9 +196,19 @@ class NetworkPolicy(MaskableActorCriticPolicy):
         assert isinstance(network, Network)
         return network
 
+    @property
+    def learned(self) -> dict[str, nn.Parameter]:
+        """All that the optimiser moves, by name."""
+        found = dict(self.network.named_parameters())
+        if self.hidden_cards is not None:
+            found |= self.hidden_cards.named_parameters(prefix="hidden_cards")
+        return found
+
     def _log_probabilities(self, observations: Tensor, masks: Any) -> tuple[Tensor, Tensor]:
         """(k, actions) log-probabilities, next to minus infinity where masked, and (k, 1) values."""
-        logits, values = self.mlp_extractor(observations)
+        return self._masked(*self.mlp_extractor(observations), masks)
+
+    def _masked(self, logits: Tensor, values: Tensor, masks: Any) -> tuple[Tensor, Tensor]:
         if masks is not None:
             legal = torch.as_tensor(masks, dtype=torch.bool, device=logits.device).reshape(logits.shape)
             logits = logits.masked_fill(~legal, _MASKED)
@@ -174,14 +249,20 @@ class NetworkPolicy(MaskableActorCriticPolicy):
 
     def evaluate_actions(self, obs: Tensor, actions: Tensor, action_masks: Any = None) -> tuple[Tensor, Tensor, Tensor]:
         """Values, log-probabilities of `actions` and entropies, as the parent's without its second normalisation and its checks."""
-        logs, values = self._log_probabilities(obs, action_masks)
+        if self.hidden_cards is None:
+            logs, values = self._log_probabilities(obs, action_masks)
+        else:
+            seen, cards = obs[:, : self.shape.observation_size], obs[:, self.shape.observation_size :]
+            logits, own, summary = self.network.read(seen)
+            logs, values = self._masked(logits, own[:, None], action_masks)
+            values = self.hidden_cards.beside(values, summary, seen, cards)
         return values, logs.gather(1, actions[:, None])[:, 0], -(logs.exp() * logs).sum(dim=1)
 
     def _get_constructor_parameters(self) -> dict[str, Any]:
         parameters = super()._get_constructor_parameters()
         for key in ("features_extractor_class", "ortho_init"):
             parameters.pop(key, None)
-        return {**parameters, "shape": self.shape}
+        return {**parameters, "shape": self.shape, "auxiliary": self.auxiliary}
 
 
 class _TwoHeads(nn.Module):
@@ -208,9 +289,35 @@ class Learner(MaskablePPO):
 
     Attributes:
         iterations: rollouts learned from in all; `learn` itself counts those since it was called.
+        critic: that sees all hands, if there is one.
     """
 
     iterations = 0
+    critic: Critic | None = None
+
+    def advise(self, critic: Critic) -> None:
+        """Measure decisions by the values of `critic` from now on; the rollout buffer must be an `OpenBuffer`."""
+        assert isinstance(self.rollout_buffer, OpenBuffer)
+        self.critic = self.rollout_buffer.critic = critic
+
+    def train(self) -> None:
+        super().train()
+        hidden_cards = self._policy.hidden_cards
+        if hidden_cards is not None:
+            self.logger.record(AUXILIARY_LOSS, hidden_cards.take_loss())
+        if self.critic is not None:
+            buffer = self.rollout_buffer
+            assert isinstance(buffer, OpenBuffer)
+            assert buffer.opened is not None
+            batches = (batch for _ in range(self.n_epochs) for batch in buffer.shuffled(self.batch_size))
+            rate = self.policy.optimizer.param_groups[0]["lr"]
+            self.logger.record(CRITIC_LOSS, self.critic.learn(buffer.opened, buffer.returns, batches, rate))
+
+    @property
+    def sound(self) -> bool:
+        """Whether all weights, and what has come out of them, are numbers."""
+        parameters = [*self.policy.parameters(), *(() if self.critic is None else self.critic.network.parameters())]
+        return not self._policy.overflowed and all(bool(torch.isfinite(parameter).all()) for parameter in parameters)
 
     def dump_logs(self, iteration: int = 0) -> None:
         self.iterations += 1
@@ -219,8 +326,12 @@ class Learner(MaskablePPO):
     @property
     def network(self) -> Network:
         """The network."""
+        return self._policy.network
+
+    @property
+    def _policy(self) -> NetworkPolicy:
         assert isinstance(self.policy, NetworkPolicy)
-        return self.policy.network
+        return self.policy
 
     @property
     def games(self) -> MatchVecEnv:
@@ -229,12 +340,15 @@ class Learner(MaskablePPO):
         return self.env
 
     def state(self) -> dict[str, Any]:
-        """Network, optimiser, random states, games, and what the next row of figures tells of the past; at the start of a rollout."""
+        """Networks, optimisers, random states, games, and what the next row of figures tells of the past; at the start of a rollout."""
         assert self._last_episode_starts is not None
         assert self.ep_info_buffer is not None
+        hidden_cards = self._policy.hidden_cards
         return {
             "network": arrays(self.network),
-            "optimizer": self._optimizer_state(),
+            "optimizer": optimiser.state(self.policy.optimizer, self._policy.learned),
+            **({} if self.critic is None else {"critic": self.critic.state()}),
+            **({} if hidden_cards is None else {"hidden_cards": arrays(hidden_cards)}),
             "random": _random_state(self.device),
             "games": self.games.state(),
             "starts": np.array(self._last_episode_starts),
@@ -252,7 +366,11 @@ class Learner(MaskablePPO):
             KeyError, ValueError, TypeError, RuntimeError: it is that of another one.
         """
         load_arrays(self.network, state["network"])
-        self._restore_optimizer(state["optimizer"])
+        optimiser.restore(self.policy.optimizer, self._policy.learned, state["optimizer"])
+        if self.critic is not None:
+            self.critic.restore(state["critic"])
+        if self._policy.hidden_cards is not None:
+            load_arrays(self._policy.hidden_cards, state["hidden_cards"])
         self.games.restore(state["games"])
         self._last_obs = self.games.observe()
         self._last_episode_starts = np.array(fitting(state["starts"], "starts", np.bool_, (self.n_envs,)))
@@ -263,28 +381,6 @@ class Learner(MaskablePPO):
         for name, (value, excluded) in state["figures"].items():
             self.logger.record(name, _number(value, name), tuple(map(str, excluded)))
         _restore_random(self.device, state["random"])  # last: what came before may have drawn
-
-    def _optimizer_state(self) -> dict[str, dict[str, NDArray[Any]]]:
-        """What Adam remembers of each parameter; nothing before the first update."""
-        kept = self.policy.optimizer.state
-        return {
-            name: {key: np.array(value.cpu().numpy()) for key, value in kept[parameter].items()}
-            for name, parameter in self.network.named_parameters()
-            if parameter in kept
-        }
-
-    def _restore_optimizer(self, given: Mapping[str, Any]) -> None:
-        kept = self.policy.optimizer.state
-        parameters = dict(self.network.named_parameters())
-        if given and given.keys() != parameters.keys():
-            raise ValueError("the optimiser's are other parameters than the network's")
-        kept.clear()
-        for name, values in given.items():
-            parameter = parameters[name]
-            shapes = {"step": (), "exp_avg": tuple(parameter.shape), "exp_avg_sq": tuple(parameter.shape)}
-            found = {key: torch.from_numpy(np.array(fitting(values[key], key, np.float32, shape))) for key, shape in shapes.items()}
-            # Adam keeps the number of its steps on the CPU, wherever the rest is.
-            kept[parameter] = {key: tensor if key == "step" else tensor.to(parameter.device) for key, tensor in found.items()}
 
 
 def _plain(value: Any) -> int | float:
@@ -335,10 +431,14 @@ def check(config: Config) -> None:
         raise config.fault(("training", "device"), f"{training.device} is not there ({reason}); use cpu") from None
 
 
-def build(config: Config, env: MatchVecEnv, budget: Budget, typical: NDArray[np.float32] | None = None) -> Learner:
+Typical = tuple[NDArray[np.float32], Opened | None]
+"""Observations of decisions, and the same with all hands open where that is looked at, as `MatchVecEnv.random_decisions` gives them."""
+
+
+def build(config: Config, env: MatchVecEnv, budget: Budget, typical: Typical | None = None) -> Learner:
     """The learner of `config`. Its learning rate follows `budget`; the entropy coefficient is the callback's to set.
 
-    `typical` observations tell its network how large the numbers are that it will see.
+    `typical` observations tell its networks how large the numbers are that they will see.
     """
     training = config.training
     torch.set_num_threads(training.threads)
@@ -356,12 +456,15 @@ def build(config: Config, env: MatchVecEnv, budget: Budget, typical: NDArray[np.
         ent_coef=training.entropy.at(0.0),
         vf_coef=training.value_coefficient,
         max_grad_norm=training.max_grad_norm,
-        rollout_buffer_class=DecisionBuffer,
-        policy_kwargs={"shape": env.shape},
+        rollout_buffer_class=OpenBuffer if training.open_hands else DecisionBuffer,
+        rollout_buffer_kwargs={"games": env, "tell": training.auxiliary > 0} if training.open_hands else None,
+        policy_kwargs={"shape": env.shape, "auxiliary": training.auxiliary},
         device=training.device,
     )
+    if training.critic == "privileged":
+        model.advise(Critic(env.shape, model.device, training.max_grad_norm))
     if typical is not None:
-        learner = model.policy
-        assert isinstance(learner, NetworkPolicy)
-        learner.network.standardise(torch.from_numpy(typical).to(model.device))
+        model.network.standardise(torch.from_numpy(typical[0]).to(model.device))
+        if model.critic is not None and typical[1] is not None:
+            model.critic.standardise(typical[1])
     return model

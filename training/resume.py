@@ -151,7 +151,7 @@ def open_new(folder: Path, config: Config, start: Start | None, iterations: int)
     configuration.save(config, folder / "config.yaml")
     if table:
         write_atomically(folder / "metrics.csv", table)
-    return Metrics(folder / "metrics.csv", list(config.opponents), iterations if table else None)
+    return Metrics(folder / "metrics.csv", list(config.opponents), iterations if table else None, _optional(config))
 
 
 def open_again(folder: Path, config: Config, iterations: int) -> Metrics:
@@ -162,7 +162,7 @@ def open_again(folder: Path, config: Config, iterations: int) -> Metrics:
         OSError: it cannot be written.
     """
     try:
-        table = Metrics(folder / "metrics.csv", list(config.opponents), iterations)
+        table = Metrics(folder / "metrics.csv", list(config.opponents), iterations, _optional(config))
     except ValueError as error:
         raise ConfigError(str(error)) from None
     try:
@@ -183,9 +183,15 @@ def _rows(path: Path, config: Config, iterations: int) -> str:
     if not path.exists():
         return ""
     try:
-        return metrics.known(path, list(config.opponents), iterations)
+        return metrics.known(path, list(config.opponents), iterations, _optional(config))
     except (OSError, ValueError) as error:
         raise ConfigError(str(error)) from None
+
+
+def _optional(config: Config) -> list[str]:
+    """Figures of `config` that not every run has."""
+    training = config.training
+    return [metrics.CRITIC_LOSS] * (training.critic == "privileged") + [metrics.AUXILIARY_LOSS] * (training.auxiliary > 0)
 
 
 def _holds(path: Path, config: Config) -> bool:

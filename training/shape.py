@@ -33,7 +33,7 @@ class Shape:
     layers: int = 2
     draft: bool = False
     kind: str = "scorer"
-    heads: int = 4
+    heads: int = 2
 
     def __post_init__(self) -> None:
         if "heads" in sizes_of(self.kind) and (problem := heads_problem(self.hidden, self.heads)):

@@ -21,8 +21,6 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-import numpy as np
-from numpy.typing import NDArray
 from rich.console import Console
 from stable_baselines3.common.logger import KVWriter, Logger, TensorBoardOutputFormat
 from torch.utils.tensorboard import SummaryWriter
@@ -44,11 +42,12 @@ from .evaluate import as_json, evaluate, show
 from .examiner import STEM as BEST
 from .examiner import Examiner
 from .league import League
-from .network import Shape
 from .plots import learning_curve
 from .plugin import agent_of
+from .ppo import Typical
 from .resume import Start
 from .saving import Saver
+from .shape import Shape
 from .vec_env import MatchVecEnv
 from .yaml_reader import KeyPath
 
@@ -123,7 +122,7 @@ def _assemble(
     config: Config,
     folder: Path,
     players: tuple[Mapping[str, Agent], Sequence[Agent]],
-    typical: NDArray[np.float32],
+    typical: Typical,
     interrupt: Interrupt,
     display: Display,
     tell: Callable[[str], None],
@@ -212,7 +211,9 @@ def environment(config: Config, opponents: Mapping[str, Agent], count: int) -> t
         seated = [opponents[spec] for spec in config.opponents]
         played = SeatGames(games.get(config.game), config.rules, seated, weights, count, "random", skip_forced=True)
     training = config.training
-    return MatchVecEnv(played, shape, config.seed, training.reward, training.reward_scale, len(named_opponents(config))), league
+    named_count = len(named_opponents(config))
+    env = MatchVecEnv(played, shape, config.seed, training.reward, training.reward_scale, named_count, training.open_hands)
+    return env, league
 
 
 def shape_of(config: Config) -> Shape:
@@ -221,7 +222,7 @@ def shape_of(config: Config) -> Shape:
     return Shape(**config.network.model_dump(), draft=drafts)
 
 
-def _try_out(config: Config, opponents: Mapping[str, Agent]) -> NDArray[np.float32]:
+def _try_out(config: Config, opponents: Mapping[str, Agent]) -> Typical:
     """Typical observations. Where there is nothing to decide, that is found out before anything is written."""
     try:
         return environment(config, opponents, 64)[0].random_decisions(60, config.seed)

@@ -22,7 +22,8 @@ from sixnimmt_env.core.seeding import check_seed
 from sixnimmt_env.envs.seats import SeatGames
 
 from .meetings import by_kind, meetings
-from .network import Shape
+from .opened import Opened, joined, opened
+from .shape import Shape
 
 _STREAM_BITS = np.uint64(32)  # game g plays the matches g * 2**32, g * 2**32 + 1, ... of the seed: no deal comes twice
 
@@ -56,6 +57,10 @@ class MatchVecEnv(VecEnv):
             of a match add up.
         named: how many of the agents, from the first on, are counted by themselves in `Tally.met`; after them come all others together,
             and the learner in a second seat.
+        open_hands: note before each step what its decisions look like with all hands open, for `opened`.
+
+    Attributes:
+        opened: with `open_hands`, the decisions that the last step has carried out, in the order of their seats. Only what learns may look.
 
     A seat that has nothing to decide while others of its game do may only wait; one that is not the learner's in this match sees zeros.
     Same-step autoreset: the observation after a finished match is the next one's first; the final one is in
@@ -65,7 +70,14 @@ class MatchVecEnv(VecEnv):
     _SAVED = ("_rewarded", "_length")
 
     def __init__(
-        self, games: SeatGames, shape: Shape, seed: int = 0, reward: str = "own", reward_scale: float = 10.0, named: int = 0
+        self,
+        games: SeatGames,
+        shape: Shape,
+        seed: int = 0,
+        reward: str = "own",
+        reward_scale: float = 10.0,
+        named: int = 0,
+        open_hands: bool = False,
     ) -> None:
         self.games, self.shape, self.reward, self._scale = games, shape, REWARDS[reward], reward_scale
         self.decisions = 0  # of the learner in all, where he had a choice
@@ -79,6 +91,8 @@ class MatchVecEnv(VecEnv):
         self._started = time.time()
         self._named = named
         self._tally = self._new_tally()
+        self._open_hands = open_hands
+        self.opened: Opened | None = None
         self.render_mode = None
         observation = spaces.Box(0.0, 1.0, (shape.observation_size,), np.float32)
         super().__init__(slots, observation, spaces.Discrete(games.game.num_actions))
@@ -103,6 +117,8 @@ class MatchVecEnv(VecEnv):
 
     def step_async(self, actions: NDArray[np.int64]) -> None:
         self._actions = self._legal(np.asarray(actions))
+        if self._open_hands:
+            self.opened = self.with_open_hands(np.flatnonzero(self.games.due))
 
     def step_wait(self) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.bool_], list[dict[str, Any]]]:
         games = self.games
@@ -136,6 +152,10 @@ class MatchVecEnv(VecEnv):
         """What the last `reset` or step has returned as observations."""
         return self._observe(self._all)
 
+    def with_open_hands(self, slots: NDArray[np.int64]) -> Opened:
+        """What `slots`, whose seats must be the learner's, would see now if all hands were open."""
+        return opened(self.games.game, self.games.states, self.games.slot_games[slots], self.games.outside[slots])
+
     def close(self) -> None:
         """Nothing is held open."""
 
@@ -156,15 +176,18 @@ class MatchVecEnv(VecEnv):
         # Whole matches are reported as a Monitor does, so evaluations need not count rewards by themselves.
         return [wrapper_class is Monitor] * len(self._chosen(indices))
 
-    def random_decisions(self, steps: int, seed: int = 0) -> NDArray[np.float32]:
-        """(k, m) observations of decisions of the learner, who plays at random for `steps` from a reset on."""
+    def random_decisions(self, steps: int, seed: int = 0) -> tuple[NDArray[np.float32], Opened | None]:
+        """(k, m) observations of decisions of the learner, who plays at random for `steps` from a reset on; and with `open_hands` the same
+        decisions with all hands open."""
         rng = np.random.default_rng(seed)
-        observations, found = self.reset(), []
+        observations, found, shown = self.reset(), [], []
         for _ in range(steps):
             found.append(observations[self.games.due])
             masks = self.action_masks()
             observations = self.step((masks * rng.random(masks.shape)).argmax(axis=1))[0]
-        return np.concatenate(found)
+            if self.opened is not None:
+                shown.append(self.opened)
+        return np.concatenate(found), joined(shown) if shown else None
 
     def take_tally(self) -> Tally:
         """What happened since this was last called."""

@@ -54,8 +54,10 @@ BAD_FILES: dict[str, tuple[str | bytes, list[str]]] = {
         "network:\n  kind: attention\n  hidden: 24\n  heads: 5\n",
         ["bad.yaml:4: network.heads: must divide hidden=24: 1, 2, 3, 4, 6, 8, 12, 24, not 5; or change hidden"],
     ),
-    "default heads that do not fit": ("network: {kind: attention, hidden: 9}\n", ["network.heads", "must divide hidden=9: 1, 3, 9, not 4"]),
+    "default heads that do not fit": ("network: {kind: attention, hidden: 9}\n", ["network.heads", "must divide hidden=9: 1, 3, 9, not 2"]),
     "no heads": ("network: {heads: 0}\n", ["bad.yaml:1: network.heads=0: must be a whole number from 1 to 64"]),
+    "unknown critic": ("training: {critic: central}\n", ['bad.yaml:1: training.critic=central: must be one of "own", "privileged"']),
+    "negative weight": ("training: {auxiliary: -0.1}\n", ["bad.yaml:1: training.auxiliary=-0.1: must be a number from 0 to 100"]),
     "key no text": ("seed: 1\n5: 1\n", ["bad.yaml:2: 5: a key must be text"]),
     "key a list": ("? [a, b]\n: 1\n", ["bad.yaml:1: a list or mapping: a key must be text"]),
     "key infinite": (".inf: 1\n", ["bad.yaml:1: .inf: a key must be text"]),
@@ -83,7 +85,10 @@ BAD_FILES: dict[str, tuple[str | bytes, list[str]]] = {
     "rules no mapping": ("rules: 4\n", ["bad.yaml:1: rules=4: must be a mapping with any of the keys num_players, deck"]),
     "game": ("game: sixnimt\n", ["bad.yaml:1: game=sixnimt: must be one of sixnimmt", '; did you mean "sixnimmt"?']),
     "section empty": ("training:\nseed: 1\n", ["bad.yaml:1: training=null: must be a mapping", "leave it out for the defaults"]),
-    "section a list": ("seed: 1\nnetwork: [1]\n", ["bad.yaml:2: network: must be a mapping with any of the keys kind, hidden, layers, heads"]),
+    "section a list": (
+        "seed: 1\nnetwork: [1]\n",
+        ["bad.yaml:2: network: must be a mapping with any of the keys kind, hidden, layers, heads"],
+    ),
     "name with a slash": ("name: ../x\n", ["bad.yaml:1: name=../x: must be 1 to 100 letters"]),
     "name a number": ("name: 12\n", ["bad.yaml:1: name=12: ", "put it in quotes"]),
     "text for a number": (

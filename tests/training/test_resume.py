@@ -36,7 +36,7 @@ from training import config as configuration
 from training.callbacks import Coach, Display, Interrupt
 from training.checkpoint import CheckpointError
 from training.cli import main
-from training.config import Config, ConfigError
+from training.config import POOL, SELF, Config, ConfigError
 from training.league import League
 from training.policy import PolicyError
 from training.ppo import NetworkPolicy
@@ -56,6 +56,15 @@ CONFIGS: dict[str, list[str]] = {
     ],
     "tables of a match": ["opponents={self: 2, random: 1}", "draw=table", "rules={rounds: 2, num_players: 3, deck: logic}"],
     "evaluations on the way": EVALUATED,
+    "attention, and open hands in training": [
+        "network={kind: attention, hidden: 8, layers: 1, heads: 2}",
+        "training.critic=privileged",
+        "training.auxiliary=0.2",
+        "training.epochs=2",
+        "opponents={self: 1, pool: 1, greedy: 1}",
+        "pool={every: 200, size: 3, active: 2}",
+        "training.games=12",
+    ],
 }
 STOPS = [3, 20, 1, 30]
 """Steps after which each life of a run ends; eight steps are an iteration."""
@@ -173,11 +182,11 @@ def test_stopped_and_gone_on(tmp_path: Path, whole: Any, name: str) -> None:
         np.random.seed(steps)  # noqa: NPY002 - nothing of this process may matter
         torch.manual_seed(steps)
     done, said = go_on(folder)
-    if "pool" not in name and "match" not in name:  # there not everybody always decides
+    if SELF not in config.opponents:  # there not everybody always decides
         assert "Going on with smoke after 640 decisions" in said
     assert not done.interrupted
     same(folder, whole(name))
-    if "pool" in name:
+    if POOL in config.opponents:
         copies = checkpoint.read(newest(folder))["state"]["league"]["copies"]
         assert len(copies) == 3
 
@@ -625,7 +634,7 @@ def assembled(config: Config, folder: Path) -> Saver:
 
 
 @pytest.mark.parametrize("count", [150, pytest.param(3000, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("name", ["two opponents", "self-play, a pool and variants"])
+@pytest.mark.parametrize("name", ["two opponents", "self-play, a pool and variants", "attention, and open hands in training"])
 def test_states_that_do_not_fit(whole: Any, name: str, count: int) -> None:
     """A checkpoint in which one thing is another: refused, or it makes no difference to what kind of thing everything is."""
     config = settings(*CONFIGS[name])
@@ -666,6 +675,39 @@ def test_what_is_indexed_with_is_checked(whole: Any) -> None:
                 put_back(saver, path, tree)
     saver.restore(path)
     assert isinstance(saver.parts["league"], League)
+
+
+UNFIT: dict[str, tuple[tuple[str, ...], object, str]] = {
+    "a critic of another size": (
+        ("critic", "network", "places.weight"),
+        np.zeros((8, 7), np.float32),
+        r"'places\.weight' is float32\[8, 7\]",
+    ),
+    "a critic's weights of another type": (("critic", "network", "value_out.bias"), np.zeros(1), r"'value_out\.bias' is float64\[1\]"),
+    "a critic's weights that are none": (("critic", "network", "value_out.bias"), "x", r"'value_out\.bias' is str"),
+    "a critic's memory of another": (("critic", "optimizer"), {"x": {}}, "the optimiser's are other parameters than the network's"),
+    "no critic": (("critic",), None, "'critic' is missing"),
+    "no prediction": (("hidden_cards",), None, "'hidden_cards' is missing"),
+    "a prediction of other cards": (("hidden_cards", "guess.bias"), np.zeros(66, np.float32), r"'guess\.bias' is float32\[66\]"),
+    "a scorer": (("network", "table.bias"), np.zeros(8, np.float32), r"'table\.bias' is no weight of the network"),
+}
+
+
+@pytest.mark.parametrize(("where", "value", "words"), UNFIT.values(), ids=UNFIT.keys())
+def test_what_learns_from_open_hands_must_fit(whole: Any, where: tuple[str, ...], value: object, words: str) -> None:
+    name = "attention, and open hands in training"
+    saver, path = assembled(settings(*CONFIGS[name]), whole(name)), newest(whole(name))
+    tree = checkpoint.read(path)
+    node = tree["state"]["learner"]
+    for key in where[:-1]:
+        node = node[key]
+    if value is None:
+        del node[where[-1]]
+    else:
+        node[where[-1]] = value
+    with pytest.raises(CheckpointError, match=words):
+        put_back(saver, path, tree)
+    saver.restore(path)
 
 
 # --- Extending, forking, refusing ----------------------------------------------------------------------------------------
@@ -727,6 +769,9 @@ def test_a_run_is_forked(tmp_path: Path, whole: Any) -> None:
 REFUSED = {
     "training.games=8": "training.games: cannot change while a run lasts: it was 16; leave it so, or train anew",
     "seed=1": "seed: cannot change while a run lasts: it was 0",
+    "training.critic=privileged": 'training.critic: cannot change while a run lasts: it was "own"',
+    "training.auxiliary=1": "training.auxiliary: cannot change while a run lasts: it was 0.0",
+    "network.kind=attention": 'network.kind: cannot change while a run lasts: it was "scorer"',
     "network.hidden=16": "network.hidden: cannot change while a run lasts: it was 8",
     "rules.professional=true": "rules.professional: cannot change while a run lasts: it was false",
     "opponents.greedy=2": "opponents: cannot change while a run lasts: it was ",
@@ -762,6 +807,21 @@ def test_other_surroundings_are_named(tmp_path: Path) -> None:
     assert f"{newest(folder).with_name('state_000000000384.checkpoint')} was made with torch 0.1, now " in said
     assert "; threads 1, now 2: the training goes on, but it may not come to the same, bit by bit" in said
     torch.set_num_threads(1)
+
+
+def test_a_run_from_before_there_were_such_keys(tmp_path: Path, whole: Any) -> None:
+    """It had what is now their default."""
+    folder = tmp_path / "run"
+    stopped(settings(), folder, 30)
+    tree = checkpoint.read(newest(folder))
+    for section, keys in {"network": ("kind", "heads"), "training": ("critic", "auxiliary")}.items():
+        for key in keys:
+            del tree["fixed"][section][key]
+    checkpoint.write(newest(folder), tree)
+    with pytest.raises(ConfigError, match=r'training\.critic.*: cannot change while a run lasts: it was "own"'):
+        go_on(folder, "training.critic=privileged")
+    go_on(folder)
+    assert weights(folder) == weights(whole("two opponents"))
 
 
 def test_a_configuration_edited_in_between(tmp_path: Path) -> None:

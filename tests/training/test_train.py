@@ -140,6 +140,7 @@ VARIANTS: dict[str, list[str]] = {
     "one game": ["training.games=1", "training.steps=2", "training.minibatch=1", "training.frames=4"],
     "fewer frames than games": ["training.frames=1"],
     "attention": ["network={kind: attention, hidden: 6, heads: 3}", "rules={deck: logic, num_players: 3, professional: true}"],
+    "open hands in training": ["training.critic=privileged", "training.auxiliary=0.5", "rules={deck: logic, num_players: 3}"],
     "other networks": ["network={hidden: 3, layers: 1}", "training.epochs=2", "training.device=cpu", "evaluation.against=[lowest]"],
 }
 
@@ -209,6 +210,24 @@ def test_metrics(tmp_path: Path) -> None:
     assert columns["train/learning_rate"][1:] == sorted(columns["train/learning_rate"][1:], reverse=True)
     assert columns["train/entropy_coefficient"] == sorted(columns["train/entropy_coefficient"], reverse=True)
     assert columns["time/minutes"] == sorted(columns["time/minutes"])
+
+
+@pytest.mark.parametrize(
+    ("options", "there"),
+    [
+        (["training.critic=privileged"], ["train/critic_loss"]),
+        (["training.auxiliary=0.1"], ["train/auxiliary_loss"]),
+        (["training.critic=privileged", "training.auxiliary=0.1"], ["train/critic_loss", "train/auxiliary_loss"]),
+    ],
+)
+def test_figures_that_not_every_run_has(tmp_path: Path, options: list[str], there: list[str]) -> None:
+    run(tiny(*options), tmp_path)
+    found = metrics.read(tmp_path / "metrics.csv")
+    assert list(found) == metrics.columns(["greedy", "random"], there)
+    assert [name for name in found if name not in metrics.columns(["greedy", "random"])] == there
+    for name in there:
+        assert math.isnan(found[name][0])
+        assert 0 < found[name][1] < 5
 
 
 def test_what_is_paid_against_whom(tmp_path: Path) -> None:

@@ -25,7 +25,6 @@ from .base import CARD, CHOICE, PRESENT, TABLE_SIZE, Network, row_logits
 
 _RANK: Final = LAYOUT["rows"].indices().rank
 _PART: Final = 256  # observations that are worked on at a time
-_WIDER: Final = 2  # units of the inner layer after attention, as a multiple of the others
 
 
 class Layer(nn.Module):
@@ -37,8 +36,8 @@ class Layer(nn.Module):
         self.before_look, self.before_think = nn.LayerNorm(hidden), nn.LayerNorm(hidden)
         self.asked = nn.Linear(hidden, 3 * hidden)  # queries, keys and values
         self.found = nn.Linear(hidden, hidden)
-        self.inner = nn.Linear(hidden, _WIDER * hidden)
-        self.outer = nn.Linear(_WIDER * hidden, hidden)
+        self.inner = nn.Linear(hidden, hidden)
+        self.outer = nn.Linear(hidden, hidden)
 
     def forward(self, tokens: Tensor, there: Tensor) -> Tensor:
         """Tokens (k, t, hidden) after the layer, where those that are `there`, (k, 1, 1, t) bool, are looked at."""
