@@ -44,6 +44,7 @@ class OpenCritic(CardReader):
         self.value_hidden = nn.Linear(hidden, hidden)
         self.value_out = nn.Linear(hidden, 1)
         self.apply(initialise)
+        nn.init.orthogonal_(self.value_out.weight, 0.01)  # as good as nothing, until something is known
 
     def forward(self, observations: Tensor, cards: Tensor) -> Tensor:
         """Values (k,)."""

@@ -32,6 +32,7 @@ from .network import Network, Shape, arrays, load_arrays, make
 from .opened import Opened, joined
 from .vec_env import MatchVecEnv
 
+_CRITIC_STEPS = 4  # of the critic for one of the policy: what it learns from is plainer, and smaller minibatches do
 _MASKED = -1e8  # as sb3-contrib's; its exponential is 0 exactly
 
 
@@ -309,7 +310,7 @@ class Learner(MaskablePPO):
             buffer = self.rollout_buffer
             assert isinstance(buffer, OpenBuffer)
             assert buffer.opened is not None
-            batches = (batch for _ in range(self.n_epochs) for batch in buffer.shuffled(self.batch_size))
+            batches = (batch for _ in range(self.n_epochs) for batch in buffer.shuffled(max(2, self.batch_size // _CRITIC_STEPS)))
             rate = self.policy.optimizer.param_groups[0]["lr"]
             self.logger.record(CRITIC_LOSS, self.critic.learn(buffer.opened, buffer.returns, batches, rate))
 

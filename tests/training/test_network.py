@@ -15,7 +15,7 @@ from sixnimmt_env.games.sixnimmt import LAYOUT, Rules
 from sixnimmt_env.games.sixnimmt.state import DRAFT as DRAFT_PHASE
 from sixnimmt_env.games.sixnimmt.state import NUM_ACTIONS, PHASES, PICK, ROW, SIDE
 from tests.training.small import ATTENTION, DRAFT, DRAFTING_ATTENTION, PLAIN, decisions, encoded, legal, mixture, network
-from training.network import Shape
+from training.network import Shape, make
 from training.ppo import DecisionBuffer, NetworkPolicy
 
 SHAPES = pytest.mark.parametrize("shape", [PLAIN, DRAFT, Shape(hidden=5, layers=1), ATTENTION, DRAFTING_ATTENTION], ids=str)
@@ -88,6 +88,26 @@ def test_every_observation_for_itself(shape: Shape) -> None:
     made = network(shape)
     alone = [made(observation[None]) for observation in observations]
     same(made(observations), (torch.cat([logits for logits, _ in alone]), torch.cat([value for _, value in alone])))
+
+
+@pytest.mark.parametrize("size", [1, 7, 10_000])
+def test_attention_in_parts_of_any_size(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    observations = encoded(mixture(ATTENTION), ATTENTION)
+    made = network(ATTENTION)
+    whole, dense = made(observations), made.dense(observations)
+    monkeypatch.setattr("training.network.attention._PART", size)
+    same(made(observations), whole)
+    same(dense, whole)
+    torch.testing.assert_close(made.values(observations), whole[1])
+
+
+@pytest.mark.parametrize("shape", [PLAIN, ATTENTION], ids=str)
+def test_play_begins_undecided(shape: Shape) -> None:
+    """Whatever is seen: the first updates must not have to undo what chance has put there."""
+    torch.manual_seed(0)
+    views = mixture(shape)
+    logits = make(shape)(encoded(views, shape))[0]
+    assert logits[legal(views)].std() < 0.05
 
 
 @SHAPES

@@ -62,6 +62,7 @@ class Attention(Network):
         self.card_out = nn.Linear(hidden, 1)
         self.row_out = nn.Linear(hidden, 2)  # taken or laid at its end, laid at its front
         self._complete(self.card_out, self.row_out)
+        nn.init.orthogonal_(self.value_out.weight, 0.01)
         for layer in self.layers:
             # Small at first, the more so the more layers there are: what every layer adds must not drown what the tokens are.
             nn.init.orthogonal_(layer.found.weight, (2 * shape.layers) ** -0.5)
