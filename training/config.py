@@ -39,7 +39,21 @@ from sixnimmt_env import games
 from sixnimmt_env.core.files import write_atomically
 from sixnimmt_env.core.game import Rules
 from sixnimmt_env.core.seeding import MAX_SEED
-from training.fields import FaultsError, agents, any_agents, as_whole, is_number, mixture, number_problem, real, refuse, text, truth, whole
+from training.fields import (
+    FaultsError,
+    agents,
+    any_agents,
+    as_whole,
+    is_number,
+    mixture,
+    number_problem,
+    one_agent,
+    real,
+    refuse,
+    text,
+    truth,
+    whole,
+)
 from training.yaml_reader import Entry, Fault, KeyPath, Reader, Tree, guess, written, yaml_words
 
 
@@ -193,6 +207,8 @@ class Network(Section):
     """Units in each hidden layer."""
     layers: Annotated[int, whole(1, 8)] = 2
     """Hidden layers."""
+    pretrained: Annotated[str | None, BeforeValidator(one_agent)] = None
+    """A policy to begin with, such as champion or runs/first, whose network must be of this size; null to begin from nothing."""
 
 
 class Evaluation(Section):
@@ -334,9 +350,10 @@ class Config(Played):
         return found
 
     def agents_named(self) -> Iterator[tuple[KeyPath, str]]:
-        """The opponents, and whom the result is measured against."""
+        """The opponents, the policy to begin with, and whom the result is measured against."""
         yield from ((("opponents", spec), spec) for spec in self.opponents if spec not in (SELF, POOL))
         yield from ((("pool", "policies", str(index)), spec) for index, spec in enumerate(self.pool.policies))
+        yield from ((("network", "pretrained"), spec) for spec in [self.network.pretrained] if spec is not None)
         yield from ((("evaluation", "against", str(index)), spec) for index, spec in enumerate(self.evaluation.against))
 
 

@@ -170,6 +170,16 @@ class Scorer(nn.Module):
         return nn.functional.pad(scores * cards[..., LAYOUT["cards"].indices().can_draft], (0, NUM_ACTIONS - MAX_CARD))
 
 
+def adopt(network: Scorer, other: Scorer) -> None:
+    """Give `network` the weights and scales of `other`, whose layers are as large. What only one has, for drafting, is left as it is."""
+    own = network.state_dict()
+    with torch.no_grad():
+        for name, tensor in other.state_dict().items():
+            if name in own:
+                size = min(len(own[name]), len(tensor))  # scales: who drafts reads longer observations
+                own[name][:size] = tensor[:size]
+
+
 def arrays(network: nn.Module) -> dict[str, NDArray[Any]]:
     """A copy of the weights, by name."""
     return {name: np.array(tensor.detach().cpu().numpy()) for name, tensor in network.state_dict().items()}

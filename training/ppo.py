@@ -21,7 +21,7 @@ from sixnimmt_env.core.saved import fitting, whole
 
 from .budget import Budget
 from .config import Config
-from .network import Scorer, Shape, arrays, load_arrays
+from .network import Scorer, Shape, adopt, arrays, load_arrays
 from .vec_env import MatchVecEnv
 
 _MASKED = -1e8  # as sb3-contrib's; its exponential is 0 exactly
@@ -335,10 +335,12 @@ def check(config: Config) -> None:
         raise config.fault(("training", "device"), f"{training.device} is not there ({reason}); use cpu") from None
 
 
-def build(config: Config, env: MatchVecEnv, budget: Budget, typical: NDArray[np.float32] | None = None) -> Learner:
+def build(
+    config: Config, env: MatchVecEnv, budget: Budget, typical: NDArray[np.float32] | None = None, pretrained: Scorer | None = None
+) -> Learner:
     """The learner of `config`. Its learning rate follows `budget`; the entropy coefficient is the callback's to set.
 
-    `typical` observations tell its network how large the numbers are that it will see.
+    `typical` observations tell its network how large the numbers are that it will see. With `pretrained` it begins with that one's weights.
     """
     training = config.training
     torch.set_num_threads(training.threads)
@@ -361,7 +363,7 @@ def build(config: Config, env: MatchVecEnv, budget: Budget, typical: NDArray[np.
         device=training.device,
     )
     if typical is not None:
-        learner = model.policy
-        assert isinstance(learner, ScorerPolicy)
-        learner.scorer.standardise(torch.from_numpy(typical).to(model.device))
+        model.scorer.standardise(torch.from_numpy(typical).to(model.device))
+    if pretrained is not None:
+        adopt(model.scorer, pretrained)
     return model
