@@ -462,13 +462,18 @@ def load(path: str | os.PathLike[str], overrides: Iterable[str] = (), check_agen
     tree = reader.file(os.fspath(path))
     if tree is not None:
         for override in overrides:
-            # The agents' defaults are no fields, so a single weight changed would silently drop the other agents.
-            reader.override(tree, override, {("opponents",): Config().opponents})
+            overridden(reader, tree, override)
         config = validated(Config, tree, Path(path).stem, reader, check_agent)
     problems = reader.problems()
     if config is None or problems:
         raise ConfigError(*problems)
     return config
+
+
+def overridden(reader: Reader, tree: Tree, override: str, source: str = "") -> None:
+    """Writes an override into the tree of a training; `source` is what the user wrote, where that is not --set."""
+    # The agents' defaults are no fields, so a single weight changed would silently drop the other agents.
+    reader.override(tree, override, {("opponents",): Config().opponents}, source)
 
 
 def validated(model: type[AnyRoot], tree: Tree, stem: str, reader: Reader, check_agent: AgentCheck | None) -> AnyRoot | None:
