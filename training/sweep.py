@@ -11,6 +11,7 @@ that.
 from __future__ import annotations
 
 import dataclasses
+import gc
 import itertools
 import json
 import math
@@ -42,6 +43,7 @@ from .train import train
 ENOUGH_SEEDS: Final = 3
 """With fewer nothing is claimed."""
 _DIVERGED: Final = "diverged.txt"  # in the folder of a trial: why it has no policy
+_TICK: Final = 0.1  # seconds of learning are kept rounded to it
 _CHUNK_GAMES: Final = 8192  # of the cross-play, between two saves: policies are quick, and quicker in large batches
 
 
@@ -151,7 +153,7 @@ class Row:
     @property
     def speed(self) -> float:
         """Decisions a second (median over the trials); nan where none has learned."""
-        speeds = [outcome.decisions / max(1e-9, outcome.seconds) for outcome in self.learned]
+        speeds = [outcome.decisions / max(_TICK, outcome.seconds) for outcome in self.learned]
         return statistics.median(speeds) if speeds else math.nan
 
     def floor(self, opponent: str) -> tuple[float, float]:
@@ -245,6 +247,7 @@ def train_all(trials: Sequence[Trial], folder: Path, console: Console) -> bool:
             continue
         if run.interrupted:
             return False
+        gc.collect()  # a training is full of circles; a dozen of them would fill the memory before Python looks
     return True
 
 

@@ -19,7 +19,7 @@ from pydantic import BeforeValidator, Field, model_validator
 from sixnimmt_env.core.seeding import MAX_SEED
 from training.config import AgentCheck, Config, ConfigError, Evaluation, Root, RunName, Section, Seed, overridden, validated
 from training.fields import FaultsError, agents, as_whole, refuse, whole
-from training.yaml_reader import Fault, KeyPath, Reader, Tree, guess
+from training.yaml_reader import Fault, KeyPath, Reader, Tree, guess, label, show
 
 _MOST_SEEDS: Final = 100
 _RESERVED: Final = {
@@ -69,7 +69,8 @@ def _seeds(value: object) -> object:
     found = [as_whole(item) for item in value] if isinstance(value, (list, tuple)) else []
     fine = all(isinstance(seed, int) and not isinstance(seed, bool) and 0 <= seed <= MAX_SEED for seed in found)
     if not fine or len(set(found)) != len(found) or not 2 <= len(found) <= _MOST_SEEDS:
-        raise refuse(f"must be 2 to {_MOST_SEEDS} different whole numbers from 0 to {MAX_SEED}, such as [0, 1, 2]")
+        named = f", not {show(value)}" if isinstance(value, (list, tuple)) else ""
+        raise refuse(f"must be 2 to {_MOST_SEEDS} different whole numbers from 0 to {MAX_SEED}, such as [0, 1, 2]{named}")
     return tuple(found)
 
 
@@ -185,10 +186,11 @@ def _configs(sweep: Sweep, tree: Tree, folder: Path, reader: Reader, check_agent
     found: dict[str, Config] = {}
     for variant in sweep.variants:
         own = copy.deepcopy(base)
-        for key, value in sweep.evaluation.model_dump(mode="json").items():
-            overridden(reader, own, f"evaluation.{key}={json.dumps(value, ensure_ascii=False)}", f"evaluation.{key}")
         for path in (("set",), ("variants", variant)):
             _apply(tree, path, own, reader)
+        # Last, so that it holds for a variant, too, that sets the whole section.
+        for key, value in sweep.evaluation.model_dump(mode="json").items():
+            overridden(reader, own, f"evaluation.{key}={json.dumps(value, ensure_ascii=False)}", f"evaluation.{key}")
         config = validated(Config, own, variant, reader, check_agent)
         if config is not None:
             found[variant] = config
@@ -203,7 +205,9 @@ def _apply(tree: Tree, path: KeyPath, training: Tree, reader: Reader) -> None:
     if written != path or not isinstance(section.value, dict):  # a default, which is empty
         return
     for key, given in section.value.items():
-        where = f"{given.where}: {'.'.join((*path, key))}"
+        where = f"{given.where}: {label((*path, key))}"
+        if not isinstance(given.value, (dict, list)):
+            where += f"={show(given.value)}"
         overridden(reader, training, f"{key}={json.dumps(given.plain(), ensure_ascii=False)}", where)
 
 

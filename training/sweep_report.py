@@ -25,7 +25,8 @@ from .tournament_report import interval, label, plain, png
 
 _BETTER, _WORSE, _OPEN = "#2f6f4f", "#b5493b", "#8a8f98"
 _COLOURS: Final = {"better": _BETTER, "worse": _WORSE}
-_WIDTH: Final = 140  # of the table where there is no terminal
+_WIDTH: Final = 140  # of the tables where there is no terminal
+_BESIDE: Final = 3  # columns about the difference to the baseline, the last ones
 
 
 # --- The table -----------------------------------------------------------------------------------------------------------
@@ -34,7 +35,7 @@ _WIDTH: Final = 140  # of the table where there is no terminal
 def columns(sweep: Sweep) -> list[str]:
     """The heads of the columns of `cells`."""
     floors = [f"against {opponent}" for opponent in sweep.evaluation.against]
-    return ["variant", "seeds", "decisions", "a second", *floors, f"with {sweep.baseline}", "95 % interval", "verdict"]
+    return ["variant", "seeds", "decisions", "a second", *floors, f"minus {sweep.baseline}", "95 % interval", "verdict"]
 
 
 def cells(sweep: Sweep, row: Row) -> list[str]:
@@ -63,16 +64,19 @@ def _span(low: float, high: float) -> str:
 
 
 def show(sweep: Sweep, rows: Sequence[Row], console: Console) -> None:
-    """Print the table and how it is read."""
+    """Print the results and how they are read, as two tables that fit into 80 columns: each by itself, and beside the baseline."""
     if not console.is_terminal:
         console.width = max(console.width, _WIDTH)  # nobody's window: names stay whole
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    head = columns(sweep)
-    for name in head:
-        table.add_column(name, justify="left" if name in (head[0], head[-1]) else "right", overflow="fold")
-    for row in rows:
-        table.add_row(*map(Text, cells(sweep, row)))
-    console.print(table)
+    lines = [columns(sweep), *(cells(sweep, row) for row in rows)]
+    for part in ([line[:-_BESIDE] for line in lines], [[line[0], *line[-_BESIDE:]] for line in lines]):
+        head, *body = part
+        table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+        for name in head:
+            words = name in ("variant", "verdict")
+            table.add_column(name, justify="left" if words else "right", overflow="fold")
+        for line in body:
+            table.add_row(*map(Text, line))
+        console.print(table)
     for note in notes(sweep, rows):
         say(console, f"- {note}")
 
@@ -86,7 +90,7 @@ def notes(sweep: Sweep, rows: Sequence[Row]) -> list[str]:
         "Against an opponent: bull heads a match of one seat, with that opponent in all others; fewer are better. "
         f"Mean ± standard error over {len(sweep.seeds)} seeds, that is between trainings that differ in nothing else; the error of the "
         f"{sweep.evaluation.rounds:,} rounds is not in it{deals}.",
-        f"With {sweep.baseline}: bull heads a seat and match that a variant pays more than the baseline at the same tables, half of the "
+        f"Minus {sweep.baseline}: bull heads a seat and match that a variant pays more than the baseline at the same tables, half of the "
         f"seats each, every seed of the one with every seed of the other on {sweep.cross_play.deals:,} equal deals; negative is better.",
         "The 95 % interval is about other seeds and other deals: seeds are the unit (Welch's interval, Student's distribution), and the "
         "variance over deals is added. Where it covers 0, no difference was found, which does not say that there is none.",
