@@ -80,18 +80,18 @@ class Difference:
     Attributes:
         pairs: (seeds, seeds) bull heads a seat and match that the variant's policy of the first seed paid more than the baseline's of the
             second, over all deals; negative: the variant is better.
-        heads: their mean.
+        each: (seeds,) the difference that each seed stands for, see `difference`.
+        heads: the mean of either.
         se: its standard error; `seeds_se` is the part that is due to the seeds, `deals_se` that due to the deals.
-        freedom: degrees of freedom of Student's distribution.
-        low, high: the 95 % interval.
+        low, high: the 95 % interval, with as many degrees of freedom as seeds but one.
     """
 
     pairs: NDArray[np.float64]
+    each: NDArray[np.float64]
     heads: float
     se: float
     seeds_se: float
     deals_se: float
-    freedom: float
     low: float
     high: float
 
@@ -109,21 +109,24 @@ class Difference:
 def difference(heads: NDArray[np.float64]) -> Difference:
     """What a variant paid more than the baseline, with an interval that holds for other seeds and other deals.
 
-    The seeds of both sides are independent samples (Welch's interval): trainings with equal seeds but different settings part at the
-    first update, so pairing them would cost degrees of freedom and take out nothing. All pairs play the same deals, so what these favour is
-    seen in no spread between seeds; its variance is added. Degrees of freedom are those of the seeds alone, however many deals there are.
+    The seed is the unit, and both sides are paired by it: with equal seeds they begin with equal deals and, where their shapes are equal,
+    equal weights, and after a short training seeds that are bad for one are bad for the other. Seed k stands for the mean of the variant's
+    policy k against all of the baseline, plus that of the baseline's policy k against all of the variant, minus the mean of all: were
+    strength a number, that is how much stronger the one is than the other, whoever they have met. These are independent, and Student's
+    interval is theirs. All pairs play the same deals, so what these favour is seen in no spread between seeds; its variance is added.
 
     Args:
         heads: (deals, seeds, seeds) by the seed of the variant, then of the baseline; at least two deals and two seeds.
     """
     deals, seeds, _ = heads.shape
     pairs = heads.mean(axis=0)
-    own, rival = (float(pairs.mean(axis=axis).var(ddof=1)) / seeds for axis in (1, 0))
-    shared = float(heads.mean(axis=(1, 2)).var(ddof=1)) / deals
-    freedom = (seeds - 1) * ((own + rival) ** 2 / (own**2 + rival**2) if own + rival > 0.0 else 2.0)
-    mean, se = float(pairs.mean()), math.sqrt(own + rival + shared)
-    reach = student(1 - LEVEL / 2, freedom) * se
-    return Difference(pairs, mean, se, math.sqrt(own + rival), math.sqrt(shared), freedom, mean - reach, mean + reach)
+    mean = float(pairs.mean())
+    each = pairs.mean(axis=1) + pairs.mean(axis=0) - mean  # (seeds,), whose mean is the mean of all
+    of_seeds = float(each.std(ddof=1)) / math.sqrt(seeds)
+    of_deals = float(heads.mean(axis=(1, 2)).std(ddof=1)) / math.sqrt(deals)
+    se = math.hypot(of_seeds, of_deals)
+    reach = student(1 - LEVEL / 2, seeds - 1) * se
+    return Difference(pairs, each, mean, se, of_seeds, of_deals, mean - reach, mean + reach)
 
 
 @dataclass(frozen=True)

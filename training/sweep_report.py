@@ -92,8 +92,9 @@ def notes(sweep: Sweep, rows: Sequence[Row]) -> list[str]:
         f"{sweep.evaluation.rounds:,} rounds is not in it{deals}.",
         f"Minus {sweep.baseline}: bull heads a seat and match that a variant pays more than the baseline at the same tables, half of the "
         f"seats each, every seed of the one with every seed of the other on {sweep.cross_play.deals:,} equal deals; negative is better.",
-        "The 95 % interval is about other seeds and other deals: seeds are the unit (Welch's interval, Student's distribution), and the "
-        "variance over deals is added. Where it covers 0, no difference was found, which does not say that there is none.",
+        f"The 95 % interval is about other seeds and other deals: the seed is the unit, both sides are paired by it (Student's interval, "
+        f"{len(sweep.seeds) - 1} degrees of freedom), and the variance over deals is added. Where it covers 0, no difference was found, "
+        "which does not say that there is none: more seeds make it narrower.",
     ]
     if len(compared) > 1:
         chance = LEVEL * len(compared)
@@ -195,9 +196,9 @@ def _variant(sweep: Sweep, row: Row) -> dict[str, Any]:
             "se": found.se,
             "se_of_seeds": found.seeds_se,
             "se_of_deals": found.deals_se,
-            "degrees_of_freedom": found.freedom,
             "low": found.low,
             "high": found.high,
+            "seeds": found.each.tolist(),
             "pairs": found.pairs.tolist(),
         },
         "verdict": _verdict(sweep, row) if found is None else found.verdict,

@@ -130,8 +130,8 @@ def estimate(values: NDArray[np.float64], level: float = LEVEL) -> Estimate:
     return Estimate(mean, se, mean - reach, mean + reach)
 
 
-def student(probability: float, freedom: float) -> float:
-    """The quantile of Student's distribution; its degrees of freedom may be a fraction, as Welch's are."""
+def student(probability: float, freedom: int) -> float:
+    """The quantile of Student's distribution."""
     from scipy.special import stdtrit
 
     return float(stdtrit(freedom, probability))

@@ -190,6 +190,7 @@ def test_what_a_sweep_leaves_behind(done: Path) -> None:
     one, other = (trial["mean_heads"]["greedy"] for trial in longer["trials"])
     assert floor["mean_heads"] == pytest.approx((one + other) / 2)
     assert floor["se_over_seeds"] == pytest.approx(abs(one - other) / 2)  # of two: the spread |a - b| / sqrt 2, over sqrt 2
+    assert np.mean(longer["difference"]["seeds"]) == pytest.approx(longer["difference"]["heads"])
     assert np.mean(longer["difference"]["pairs"]) == pytest.approx(longer["difference"]["heads"])
     text = (out / "report.md").read_text()
     for piece in ("| longer | `training.epochs=3` |", "seeds 0, 1", "between trainings that differ in nothing else", "negative is better"):
@@ -323,16 +324,16 @@ def test_cross_play_is_fair_and_tells_the_better(tmp_path: Path, monkeypatch: py
 
 
 def test_the_interval_by_hand() -> None:
-    pairs = np.array([[0.0, 2.0, 4.0], [3.0, 5.0, 7.0], [6.0, 8.0, 10.0]])
+    pairs = np.array([[0.0, 2.0, 4.0], [3.0, 8.0, 7.0], [6.0, 8.0, 10.0]])
     found = difference(np.stack([pairs + 1, pairs - 1]))
-    # Means by the variant's seeds 2, 5, 8: variance 9, over 3 seeds 3. By the baseline's 3, 5, 7: 4, so 4/3. Of the deals 6, 4: 2, so 1.
-    assert found.heads == pytest.approx(5)
-    assert found.seeds_se**2 == pytest.approx(3 + 4 / 3)
-    assert found.deals_se**2 == pytest.approx(1)
-    assert found.se**2 == pytest.approx(16 / 3)
-    assert found.freedom == pytest.approx(2 * (13 / 3) ** 2 / (9 + 16 / 9))  # Welch
-    reach = students.ppf(0.975, 338 / 97) * (16 / 3) ** 0.5
-    assert (found.low, found.high) == pytest.approx((5 - reach, 5 + reach))
+    # Means by the variant's seeds 2, 6, 8, by the baseline's 3, 6, 7, of all 16/3: the seeds stand for -1/3, 20/3, 29/3.
+    assert found.each == pytest.approx([-1 / 3, 20 / 3, 29 / 3])
+    assert found.heads == pytest.approx(16 / 3)
+    assert found.seeds_se**2 == pytest.approx((17**2 + 4**2 + 13**2) / 9 / 2 / 3)
+    assert found.deals_se**2 == pytest.approx(1)  # 19/3 and 13/3: a variance of 2, over 2 deals
+    assert found.se**2 == pytest.approx(88 / 9)
+    reach = students.ppf(0.975, 2) * (88 / 9) ** 0.5
+    assert (found.low, found.high) == pytest.approx((16 / 3 - reach, 16 / 3 + reach))
     assert found.verdict == "no difference found"
     assert difference(np.stack([pairs + 21, pairs + 19])).verdict == "worse"
     assert difference(np.stack([pairs - 41, pairs - 39])).verdict == "better"
@@ -341,23 +342,32 @@ def test_the_interval_by_hand() -> None:
 
 def test_seeds_that_agree_leave_the_error_of_the_deals() -> None:
     found = difference(np.array([1.0, 3.0])[:, None, None] + np.zeros((2, 3, 3)))
-    assert (found.seeds_se, found.deals_se, found.freedom) == (0.0, pytest.approx(1.0), 4.0)
-    assert found.high == pytest.approx(2 + students.ppf(0.975, 4))
+    assert (found.seeds_se, found.deals_se) == (0.0, pytest.approx(1.0))
+    assert found.high == pytest.approx(2 + students.ppf(0.975, 2))
 
 
-@pytest.mark.parametrize(("own", "rival", "deal"), [(1.0, 1.0, 0.0), (1.0, 0.2, 0.5), (0.0, 0.0, 1.0)])
-def test_the_interval_holds_as_often_as_it_says(own: float, rival: float, deal: float) -> None:
+def test_pairing_takes_out_what_a_seed_does_to_both() -> None:
+    luck = np.array([0.0, 5.0, -3.0])  # of the seeds, whatever the variant
+    found = difference(np.stack([luck[:, None] - luck - 0.5 + deal for deal in (-0.01, 0.01)]))
+    assert found.each == pytest.approx([-0.5, -0.5, -0.5])
+    assert found.verdict == "better"
+
+
+@pytest.mark.parametrize(("own", "both", "deal"), [(1.0, 0.0, 0.0), (1.0, 3.0, 0.5), (0.0, 1.0, 1.0)])
+def test_the_interval_holds_as_often_as_it_says(own: float, both: float, deal: float) -> None:
     rng = np.random.default_rng(1)
     held, tries, deals = 0, 1000, 20
     for _ in range(tries):
-        seeds = own * rng.standard_normal((3, 1)) - rival * rng.standard_normal(3)
-        found = difference(seeds + deal * rng.standard_normal((deals, 1, 1)) + 0.1 * rng.standard_normal((deals, 3, 3)))
+        luck = both * rng.standard_normal(3)
+        mine, theirs = (luck + own * rng.standard_normal(3) for _ in range(2))
+        pairs = mine[:, None] - theirs + 0.3 * rng.standard_normal((3, 3))  # who is good against whom
+        found = difference(pairs + deal * rng.standard_normal((deals, 1, 1)) + 0.1 * rng.standard_normal((deals, 3, 3)))
         held += found.low <= 0 <= found.high
     assert held / tries > 0.93
 
 
 def row(variant: str, heads: float, reach: float, seeds: int = 3) -> Row:
-    found = Difference(np.full((seeds, seeds), heads), heads, reach / 2, reach / 2, 0.0, 4.0, heads - reach, heads + reach)
+    found = Difference(np.full((seeds, seeds), heads), np.full(seeds, heads), heads, reach, reach, 0.0, heads - reach, heads + reach)
     outcomes = tuple(Outcome(1000 * (1 + seed), 10.0, {"greedy": 9.0 + seed}, {"greedy": 0.04}) for seed in range(seeds))
     return Row(variant, outcomes, None if variant == "baseline" else found)
 
