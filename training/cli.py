@@ -26,6 +26,7 @@ COMMANDS: Final = (
     "analyze",
     "exploit",
     "tournament",
+    "sweep",
     "plot",
     "export",
     "bench",

@@ -39,7 +39,21 @@ from sixnimmt_env import games
 from sixnimmt_env.core.files import write_atomically
 from sixnimmt_env.core.game import Rules
 from sixnimmt_env.core.seeding import MAX_SEED
-from training.fields import FaultsError, agents, any_agents, as_whole, is_number, mixture, number_problem, real, refuse, text, truth, whole
+from training.fields import (
+    FaultsError,
+    agents,
+    any_agents,
+    as_whole,
+    is_number,
+    mixture,
+    number_problem,
+    one_agent,
+    real,
+    refuse,
+    text,
+    truth,
+    whole,
+)
 from training.shape import KINDS, MOST, heads_problem
 from training.yaml_reader import Entry, Fault, KeyPath, Reader, Tree, guess, written, yaml_words
 
@@ -209,6 +223,8 @@ class Network(Section):
     """Hidden layers, or layers of attention."""
     heads: Annotated[int, whole(1, MOST["heads"])] = 2
     """Of attention, which share the units: hidden must be a multiple of them. A scorer has none."""
+    pretrained: Annotated[str | None, BeforeValidator(one_agent)] = None
+    """A policy to begin with, such as champion or runs/first, whose network must be of this kind and size; null to begin from nothing."""
 
     @model_validator(mode="after")
     def _heads_fit(self) -> Network:
@@ -356,9 +372,10 @@ class Config(Played):
         return found
 
     def agents_named(self) -> Iterator[tuple[KeyPath, str]]:
-        """The opponents, and whom the result is measured against."""
+        """The opponents, the policy to begin with, and whom the result is measured against."""
         yield from ((("opponents", spec), spec) for spec in self.opponents if spec not in (SELF, POOL))
         yield from ((("pool", "policies", str(index)), spec) for index, spec in enumerate(self.pool.policies))
+        yield from ((("network", "pretrained"), spec) for spec in [self.network.pretrained] if spec is not None)
         yield from ((("evaluation", "against", str(index)), spec) for index, spec in enumerate(self.evaluation.against))
 
 
@@ -467,13 +484,18 @@ def load(path: str | os.PathLike[str], overrides: Iterable[str] = (), check_agen
     tree = reader.file(os.fspath(path))
     if tree is not None:
         for override in overrides:
-            # The agents' defaults are no fields, so a single weight changed would silently drop the other agents.
-            reader.override(tree, override, {("opponents",): Config().opponents})
+            overridden(reader, tree, override)
         config = validated(Config, tree, Path(path).stem, reader, check_agent)
     problems = reader.problems()
     if config is None or problems:
         raise ConfigError(*problems)
     return config
+
+
+def overridden(reader: Reader, tree: Tree, override: str, source: str = "") -> None:
+    """Writes an override into the tree of a training; `source` is what the user wrote, where that is not --set."""
+    # The agents' defaults are no fields, so a single weight changed would silently drop the other agents.
+    reader.override(tree, override, {("opponents",): Config().opponents}, source)
 
 
 def validated(model: type[AnyRoot], tree: Tree, stem: str, reader: Reader, check_agent: AgentCheck | None) -> AnyRoot | None:

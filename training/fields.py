@@ -106,6 +106,13 @@ def _spec_problem(spec: object) -> str:
     return ""
 
 
+def one_agent(value: object) -> object:
+    """Checks one agent, or None."""
+    if value is not None and (problem := _spec_problem(value)):
+        raise refuse(f"{problem}; or null")
+    return value
+
+
 def entrants(value: object) -> object:
     """Checks at least two agents, a list of them or {name: agent}, and gives {name: agent}; an agent of a list is called what it is."""
     if isinstance(value, Mapping):

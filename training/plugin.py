@@ -29,18 +29,35 @@ def policy(game: Game, argument: str, seed: int) -> Agent:
     """a learned policy, by argmax: policy:PATH, a run folder or a policy file"""
     if not argument:
         raise ValueError("agent 'policy' needs a path: policy:runs/quickstart")
+    return _learned(game, Path(argument), f"policy:{argument}")
+
+
+SHIPPED: Final = Path(__file__).parent / "policies"
+"""The policies that come with this package, in a folder a game."""
+
+
+def champion(game: Game, argument: str, seed: int) -> Agent:
+    """the policies that come with this package, see configs/champion.yaml: champion, or champion:NAME for a variant's own"""
+    here = sorted(path.stem for path in (SHIPPED / game.name).glob("*.safetensors"))
+    name = argument or "champion"
+    if name not in here or argument == "champion":
+        others = [f"champion:{other}" for other in here if other != "champion"]
+        raise ValueError(f"agent 'champion{argument and ':'}{argument}': there are {', '.join(['champion', *others])} for {game.name}")
+    return _learned(game, SHIPPED / game.name / name, f"champion:{argument}" if argument else "champion")
+
+
+def _learned(game: Game, path: Path, name: str) -> Agent:
     try:
-        from .policy import PolicyError, load  # torch takes seconds to import
+        from .policy import LearnedAgent, PolicyError, read  # torch takes seconds to import
     except ModuleNotFoundError as error:
         if (error.name or "").split(".")[0] == "training":
             raise
-        raise ValueError(
-            f"agent 'policy' needs {error.name}, which is not installed: python -m pip install torch==2.13.0 'sixnimmt-env[train]'"
-        ) from error
-    agent = load(argument)
-    if agent.game is not game:
-        raise PolicyError(f"{argument}: plays {agent.game.name}, not {game.name}")
-    return agent
+        install = "python -m pip install torch==2.13.0 'sixnimmt-env[train]'"
+        raise ValueError(f"agent {name.partition(':')[0]!r} needs {error.name}, which is not installed: {install}") from error
+    found = read(path)
+    if found.game is not game:
+        raise PolicyError(f"{path}: plays {found.game.name}, not {game.name}")
+    return LearnedAgent(found, name)
 
 
 LOOKAHEAD: Final = (
@@ -82,8 +99,8 @@ def rules_of(agent: Agent) -> Any:
 
 def variant_note(agent: Agent, rules: Rules) -> str:
     """What is said where `agent` learned another variant than `rules`, whatever the length of the match; else ""."""
-    trained = rules_of(agent)
-    if trained is None or _variant(trained) == _variant(rules):
+    policy = getattr(agent, "policy", None)
+    if policy is None or any(_variant(known) == _variant(rules) for known in (policy.rules, *policy.variants)):
         return ""
     return f"Note: {agent.name} was trained on another variant or number of players, which it plays better than this."
 

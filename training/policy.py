@@ -14,6 +14,7 @@ import difflib
 import hashlib
 import json
 import os
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -36,6 +37,7 @@ FORMAT = "sixnimmt_env policy"
 VERSION = 1
 STEM = "policy"
 _MAX_ABOUT, _MAX_WEIGHTS = 2**20, 64 * 2**20  # bytes: a hundred times what ours need
+_MAX_VARIANTS = 1000
 _BATCH = 8192  # observations a forward pass: larger ones only cost memory
 
 
@@ -52,12 +54,14 @@ class Policy:
         rules: the variant it was trained on.
         network: the weights, in evaluation mode.
         training: summary of the training, as plain data.
+        variants: what else it was trained on.
     """
 
     game: Game
     rules: Rules
     network: Network
     training: dict[str, Any]
+    variants: tuple[Rules, ...] = ()
 
 
 class LearnedAgent(Agent):
@@ -84,8 +88,18 @@ class LearnedAgent(Agent):
         return actions
 
 
-def save(folder: Path, network: Network, game: Game, rules: Rules, training: dict[str, Any], stem: str = STEM) -> Path:
+def save(
+    folder: Path,
+    network: Network,
+    game: Game,
+    rules: Rules,
+    training: dict[str, Any],
+    stem: str = STEM,
+    variants: Sequence[Rules] = (),
+) -> Path:
     """Write `network` to `folder`/`stem`.safetensors and .json; returns the path of the weights.
+
+    The other arguments are what a `Policy` knows of it.
 
     Raises:
         PolicyError: the weights are no numbers.
@@ -102,6 +116,7 @@ def save(folder: Path, network: Network, game: Game, rules: Rules, training: dic
         "game": game.name,
         "layout": game.layout.version,
         "rules": asdict(rules),  # type: ignore[call-overload]
+        "variants": [asdict(other) for other in variants],  # type: ignore[call-overload]
         "network": network.shape.as_dict(),
         "training": training,
         "weights": {"bytes": len(weights), "sha256": hashlib.sha256(weights).hexdigest()},
@@ -164,11 +179,11 @@ def read(path: str | Path) -> Policy:
         raise PolicyError(f"{weights_path}: damaged, or not the weights that {about_path.name} describes ({lengths})")
     game = _check_about(found, about_path)
     try:
-        rules = game.rules(**_known(found["rules"], "rules", [field.name for field in fields(game.rules)]))  # type: ignore[arg-type]
+        rules, *others = (_rules(given, game) for given in (found["rules"], *found.get("variants", ())))
         shape = _shape(found["network"])
     except ValueError as error:
         raise PolicyError(f"{about_path}: {error}") from None
-    return Policy(game, rules, _network(shape, weights, weights_path).eval(), found["training"])
+    return Policy(game, rules, _network(shape, weights, weights_path).eval(), found["training"], tuple(others))
 
 
 def _files(given: Path) -> tuple[Path, Path]:
@@ -252,6 +267,9 @@ def _check_about(about: dict[str, Any], path: Path) -> Game:
     for key, kind in {"game": str, "layout": int, "rules": dict, "network": dict, "training": dict}.items():
         if type(about.get(key)) is not kind:
             raise PolicyError(f"{path}: {key!r} is missing or no {kind.__name__}")
+    variants = about.get("variants", [])
+    if type(variants) is not list or len(variants) > _MAX_VARIANTS or not all(type(rules) is dict for rules in variants):
+        raise PolicyError(f"{path}: 'variants' is no list of at most {_MAX_VARIANTS} dicts")
     try:
         game = games.get(about["game"])
     except ValueError as error:
@@ -262,6 +280,11 @@ def _check_about(about: dict[str, Any], path: Path) -> Game:
             "train it again, or use the version of sixnimmt_env that it was trained with"
         )
     return game
+
+
+def _rules(given: dict[str, Any], game: Game) -> Rules:
+    rules: Rules = game.rules(**_known(given, "rules", [field.name for field in fields(game.rules)]))  # type: ignore[arg-type]
+    return rules
 
 
 def _shape(network: dict[str, Any]) -> Shape:

@@ -28,7 +28,7 @@ from .budget import Budget
 from .config import Config
 from .critic import Critic, HiddenCards
 from .metrics import AUXILIARY_LOSS, CRITIC_LOSS
-from .network import Network, Shape, arrays, load_arrays, make
+from .network import Network, Shape, adopt, arrays, load_arrays, make
 from .opened import Opened, joined
 from .vec_env import MatchVecEnv
 
@@ -436,10 +436,11 @@ Typical = tuple[NDArray[np.float32], Opened | None]
 """Observations of decisions, and the same with all hands open where that is looked at, as `MatchVecEnv.random_decisions` gives them."""
 
 
-def build(config: Config, env: MatchVecEnv, budget: Budget, typical: Typical | None = None) -> Learner:
+def build(config: Config, env: MatchVecEnv, budget: Budget, typical: Typical | None = None, pretrained: Network | None = None) -> Learner:
     """The learner of `config`. Its learning rate follows `budget`; the entropy coefficient is the callback's to set.
 
-    `typical` observations tell its networks how large the numbers are that they will see.
+    `typical` observations tell its networks how large the numbers are that they will see. With `pretrained` it begins with that one's
+    weights; a critic begins from nothing.
     """
     training = config.training
     torch.set_num_threads(training.threads)
@@ -468,4 +469,6 @@ def build(config: Config, env: MatchVecEnv, budget: Budget, typical: Typical | N
         model.network.standardise(torch.from_numpy(typical[0]).to(model.device))
         if model.critic is not None and typical[1] is not None:
             model.critic.standardise(typical[1])
+    if pretrained is not None:
+        adopt(model.network, pretrained)
     return model

@@ -16,7 +16,7 @@ from .checkpoint import CheckpointError, Tree
 from .config import Config
 from .examiner import Best
 from .metrics import Metrics
-from .network import of_arrays
+from .network import Network, of_arrays
 from .ppo import Learner
 from .resume import fixed, made_with
 
@@ -51,6 +51,7 @@ class Saver:
         self.parts: dict[str, Part] = {}
         self.metrics: Metrics | None = None
         self._config, self._say = config, say
+        self._variants = [rules for rules, _ in config.all_rules()[1:]]
         self._about = {"fixed": fixed(config), "made_with": made_with(config)}
         self._remembered: Tree | None = None
 
@@ -107,7 +108,7 @@ class Saver:
         network = of_arrays(self.model.games.shape, found.network)
         about = {**self._summary(finished=False), "decisions": found.decisions, "heads": found.mean}
         try:
-            policy.save(self.folder, network, games.get(self._config.game), self._config.rules, about, examiner.STEM)
+            self._save(self.folder, network, about, examiner.STEM)
         except OSError as error:
             self._say(f"The best policy could not be saved, the training goes on: {error.filename}: {error.strerror}")
 
@@ -138,8 +139,11 @@ class Saver:
         self._say(f"No checkpoint could be saved, the training goes on: {error.filename}: {error.strerror}")
 
     def _save_policy(self, folder: Path, stem: str, finished: bool) -> Path:
+        return self._save(folder, self.model.network, self._summary(finished), stem)
+
+    def _save(self, folder: Path, network: Network, about: dict[str, Any], stem: str) -> Path:
         game, rules = games.get(self._config.game), self._config.rules
-        return policy.save(folder, self.model.network, game, rules, self._summary(finished), stem)
+        return policy.save(folder, network, game, rules, about, stem, self._variants)
 
     def _summary(self, finished: bool) -> dict[str, Any]:
         """What a policy's description says of the training."""

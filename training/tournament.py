@@ -61,7 +61,7 @@ def plan_of(config: Tournament, told: Callable[[str], object] = lambda note: Non
             )
         if note := variant_note(agent, config.rules):
             told(note)
-        entrants.append(Entrant(list(config.agents)[number], spec, seed, _mark(agent)))
+        entrants.append(Entrant(list(config.agents)[number], spec, seed, mark(agent)))
     return Plan(
         config.game, config.rules, tuple(entrants), config.seatings(), play.deals, config.seed, play.chunk_games, play.seconds_limit
     )
@@ -74,15 +74,15 @@ def make(spec: str, game: str, seed: int) -> Agent:
     return agent
 
 
-def _mark(agent: Agent) -> str:
+def mark(agent: Agent) -> str:
     """The checksum of a policy's weights: a path says nothing about what lies there."""
     network = _network(agent)
     if network is None:
         return ""
-    digest = hashlib.sha256()
+    found = hashlib.sha256()
     for name, tensor in sorted(network.state_dict().items()):
-        digest.update(name.encode() + tensor.detach().cpu().numpy().tobytes())
-    return digest.hexdigest()
+        found.update(name.encode() + tensor.detach().cpu().numpy().tobytes())
+    return found.hexdigest()
 
 
 def _network(agent: Agent) -> Any:
@@ -94,14 +94,23 @@ def folder_of(config: Tournament, plan: Plan, named: bool) -> Path:
     """Where it is kept by default: runs/NAME; without a `named` file a name that follows from the plan, so that the same goes on."""
     if named:
         return Path("runs") / config.name
-    digest = hashlib.sha256(json.dumps(identity(plan)).encode()).hexdigest()
-    return Path("runs") / f"{config.name}-{digest[:8]}"
+    return Path("runs") / f"{config.name}-{digest(plan)}"
+
+
+def digest(plan: Plan) -> str:
+    """Eight digits that are the same for plans whose results belong together."""
+    return hashlib.sha256(json.dumps(identity(plan)).encode()).hexdigest()[:8]
 
 
 def prepare(config: Tournament, plan: Plan, folder: Path) -> None:
     """Make `folder` ready. `ValueError` where it holds something else or is damaged, `OSError` where it cannot be made."""
-    Journal.open(folder, identity(plan), plan.schedule.seating.shape, len(plan.entrants)).chunks(plan.deals)
+    check_kept(plan, folder)
     write_atomically(folder / CONFIG, dump(config))
+
+
+def check_kept(plan: Plan, folder: Path) -> None:
+    """Raise `ValueError` where `folder` keeps something else than `plan`, or is damaged, `OSError` where it cannot be made."""
+    Journal.open(folder, identity(plan), plan.schedule.seating.shape, len(plan.entrants)).chunks(plan.deals)
 
 
 def run(config: Tournament, plan: Plan, folder: Path, console: Console, report: Path | None = None, json_path: Path | None = None) -> str:
@@ -129,7 +138,7 @@ def run(config: Tournament, plan: Plan, folder: Path, console: Console, report: 
         pairs = arena.compared(plan.schedule, len(plan.entrants))
         decided = UntilDecided(plan.schedule, len(plan.entrants), pairs, config.play.indifference)
     say(console, f"{config.name}: {described(config, plan)}")
-    with _progress(console, config.name) as progress:
+    with follow(console, config.name) as progress:
         played = arena.hold(plan, folder, config.play.workers, make, decided, progress)
     if played.stopped == "interrupted":
         say(console, f"Stopped; what is played is kept. To go on: sixnimmt tournament --resume {folder}")
@@ -151,7 +160,7 @@ def described(config: Tournament, plan: Plan) -> str:
 
 
 @contextmanager
-def _progress(console: Console, name: str) -> Iterator[arena.Progress]:
+def follow(console: Console, name: str) -> Iterator[arena.Progress]:
     """A bar with the time left; where there is no terminal, a line now and then."""
     if not console.is_terminal:
         yield _Lines(console).told
@@ -182,11 +191,12 @@ class _Lines:
         now = time.monotonic()
         if now - self._last >= _LINES_EVERY and self._done > self._before:
             left = (now - self._start) / (self._done - self._before) * (self._total - self._done)
-            say(self._console, f"{self._done:,} of {self._total:,} games, {_duration(left)} left")
+            say(self._console, f"{self._done:,} of {self._total:,} games, {duration(left)} left")
             self._last = now
 
 
-def _duration(seconds: float) -> str:
+def duration(seconds: float) -> str:
+    """Seconds as 0:00 minutes, or 0:00:00 hours."""
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"

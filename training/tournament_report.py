@@ -34,10 +34,11 @@ _LABEL: Final = 34  # characters of a name in a picture
 
 def pictures(results: Results) -> dict[str, bytes]:
     """PNG files by name: ratings, cross_play, penalties."""
-    return {"ratings": _png(_ratings(results)), "cross_play": _png(_cross_play(results)), "penalties": _png(_penalties(results))}
+    return {"ratings": png(_ratings(results)), "cross_play": png(_cross_play(results)), "penalties": png(_penalties(results))}
 
 
-def _png(figure: Figure) -> bytes:
+def png(figure: Figure) -> bytes:
+    """The picture as a file; the figure is closed."""
     buffer = io.BytesIO()
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph .* missing from", UserWarning)  # a sign of a name; a box stands for it
@@ -46,7 +47,7 @@ def _png(figure: Figure) -> bytes:
     return buffer.getvalue()
 
 
-def _label(name: str) -> str:
+def label(name: str) -> str:
     """A name that fits beside a picture; a dollar sign would begin a formula."""
     short = name if len(name) <= _LABEL else f"{name[: _LABEL // 2 - 1]}…{name[-_LABEL // 2 :]}"
     return short.replace("$", r"\$")
@@ -59,7 +60,7 @@ def _rows(results: Results) -> float:
 
 def _width(results: Results) -> float:
     """Width of a picture with the names beside it, in inches."""
-    return 9.0 + 0.09 * max(len(_label(standing.name)) for standing in results.standings)
+    return 9.0 + 0.09 * max(len(label(standing.name)) for standing in results.standings)
 
 
 def _ratings(results: Results) -> Figure:
@@ -68,27 +69,29 @@ def _ratings(results: Results) -> Figure:
     ratings = results.ratings
     for row, standing in enumerate(results.standings):
         agent, heads = standing.agent, standing.heads
-        _interval(left, row, heads.mean, heads.low, heads.high, _RED)
-        _interval(right, row, ratings.points[agent], ratings.low[agent], ratings.high[agent], _BLUE)
-    left.set_yticks(range(len(results.standings)), [_label(standing.name) for standing in results.standings])
+        interval(left, row, heads.mean, heads.low, heads.high, _RED)
+        interval(right, row, ratings.points[agent], ratings.low[agent], ratings.high[agent], _BLUE)
+    left.set_yticks(range(len(results.standings)), [label(standing.name) for standing in results.standings])
     left.invert_yaxis()
     left.set_xlabel("bull heads a match (fewer is better)")
     right.set_xlabel("rating (400 points: odds of 10 to 1)")
     right.axvline(0, color=_GREY, linewidth=0.8)
     for axes in (left, right):
-        _plain(axes)
+        plain(axes)
         axes.grid(axis="x", alpha=0.3)
     figure.suptitle("Strength, with 95 % intervals")
     return figure
 
 
-def _interval(axes: Axes, row: int, value: float, low: float, high: float, color: str) -> None:
+def interval(axes: Axes, row: int, value: float, low: float, high: float, color: str) -> None:
+    """Draw a value with its interval in a row; no interval where that is infinite."""
     if math.isfinite(low) and math.isfinite(high):
         axes.plot([low, high], [row, row], color=color, linewidth=2.5, alpha=0.55, solid_capstyle="round")
     axes.plot([value], [row], "o", color=color, markersize=6)
 
 
-def _plain(axes: Axes) -> None:
+def plain(axes: Axes) -> None:
+    """Take away the frame of rows with names beside them."""
     for side in ("top", "right", "left"):
         axes.spines[side].set_visible(False)
     axes.tick_params(axis="y", length=0)
@@ -98,7 +101,7 @@ def _cross_play(results: Results) -> Figure:
     """Mean heads of each agent with each other at the table."""
     order = [standing.agent for standing in results.standings]
     table = results.cross[np.ix_(order, order)]
-    names = [_label(standing.name) for standing in results.standings]
+    names = [label(standing.name) for standing in results.standings]
     size = 2.2 + 0.62 * len(order)
     figure, axes = plt.subplots(figsize=(size + 2.2, size + 0.6), layout="constrained")
     colors = plt.get_cmap("RdYlBu_r").with_extremes(bad="#e4e4e4")
@@ -140,9 +143,9 @@ def _penalties(results: Results) -> Figure:
         counts = np.add.reduceat(counts, np.arange(0, len(counts), step)) / max(1, standing.seats)
         axes.bar(np.arange(len(counts)) * step, counts, width=0.92 * step, align="edge" if step > 1 else "center", color=_BLUE, alpha=0.8)
         axes.axvline(standing.heads.mean, color=_RED, linewidth=1.5)
-        axes.set_ylabel(_label(standing.name), rotation=0, ha="right", va="center")
+        axes.set_ylabel(label(standing.name), rotation=0, ha="right", va="center")
         axes.set_yticks([])
-        _plain(axes)
+        plain(axes)
     rows[-1, 0].set_xlabel("bull heads a match" + (f", {step} to a bar" if step > 1 else ""))
     figure.suptitle("How the matches ended (line: mean)")
     return figure

@@ -17,7 +17,7 @@ import contextlib
 import json
 import shlex
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -42,12 +42,13 @@ from .evaluate import as_json, evaluate, show
 from .examiner import STEM as BEST
 from .examiner import Examiner
 from .league import League
+from .network import Network
 from .plots import learning_curve
 from .plugin import agent_of
 from .ppo import Typical
 from .resume import Start
 from .saving import Saver
-from .shape import Shape
+from .shape import Shape, sizes_of
 from .vec_env import MatchVecEnv
 from .yaml_reader import KeyPath
 
@@ -91,9 +92,10 @@ def train(config: Config, folder: Path, console: Console | None = None, resume: 
     players = _players(config)
     ppo.check(config)
     start = None if resume is None else resuming.find(config, resume, partial(say, console))
+    pretrained = _pretrained(config) if start is None or start.path is None else None
     typical = _try_out(config, players[0])
     interrupt, display = Interrupt(), Display(console)
-    saver, coach, examiner = _assemble(config, folder, players, typical, interrupt, display, partial(say, console))
+    saver, coach, examiner = _assemble(config, folder, players, (typical, pretrained), interrupt, display, partial(say, console))
     if start is not None and start.path is not None:
         saver.restore(start.path)
     writers = _open(folder, config, start, saver, examiner, console)
@@ -122,16 +124,19 @@ def _assemble(
     config: Config,
     folder: Path,
     players: tuple[Mapping[str, Agent], Sequence[Agent]],
-    typical: Typical,
+    known: tuple[Typical, Network | None],
     interrupt: Interrupt,
     display: Display,
     tell: Callable[[str], None],
 ) -> tuple[Saver, Coach, Examiner]:
-    """Everything that a run is made of, at its beginning; nothing is written yet. `players` are as `_players` gives them."""
+    """Everything that a run is made of, at its beginning; nothing is written yet.
+
+    `players` are as `_players` gives them; `known` to the learner are typical observations and a network to begin with, see `ppo.build`.
+    """
     opponents, field = players
     env, league = environment(config, opponents, config.training.games)
     budget = Budget(config.training.frames, config.training.max_minutes)
-    model = ppo.build(config, env, budget, typical)
+    model = ppo.build(config, env, budget, *known)
     model.set_logger(Logger(str(folder), []))
     saver = Saver(config, folder, model, budget, tell)
     examiner = Examiner(config, field, budget, env.shape, saver.best, tell)
@@ -219,7 +224,28 @@ def environment(config: Config, opponents: Mapping[str, Agent], count: int) -> t
 def shape_of(config: Config) -> Shape:
     """The network that `config` asks for; it drafts if any variant does."""
     drafts = any(rules.deck == "logic" for rules, _ in config.all_rules())
-    return Shape(**config.network.model_dump(), draft=drafts)
+    network = config.network
+    sizes = {name: getattr(network, name) for name in sizes_of(network.kind) if name != "draft"}
+    return Shape(kind=network.kind, draft=drafts, **sizes)
+
+
+def _pretrained(config: Config) -> Network | None:
+    """The network that the training begins with, if there is one."""
+    spec, place = config.network.pretrained, ("network", "pretrained")
+    if spec is None:
+        return None
+    try:
+        known = getattr(agent_of(spec, config.game), "policy", None)
+    except ValueError as error:
+        raise config.fault(place, str(error)) from None
+    if known is None:
+        raise config.fault(place, f"{spec!r} is no learned policy: name one such as champion or runs/first, or null")
+    network: Network = known.network
+    shape, wanted = network.shape, shape_of(config)
+    if replace(shape, draft=wanted.draft) != wanted:
+        sizes = ", ".join(f"{name}: {size}" for name, size in shape.as_dict().items() if name != "draft")
+        raise config.fault(place, f"{spec!r} has another network than asked for: write {sizes} beside it, or begin from nothing with null")
+    return network
 
 
 def _try_out(config: Config, opponents: Mapping[str, Agent]) -> Typical:

@@ -27,6 +27,9 @@ SCORED: Final = 16  # somebody's cost has changed
 FINISHED: Final = 32  # the match is over; the seat is then 0
 ILLEGAL: Final = -1  # nothing has changed
 
+# What the kernel `play_all` answers: bit s for every seat s that decides next, this flag above them, or ILLEGAL.
+ANY_SCORED: Final = 1 << 16  # somebody's cost has changed
+
 
 class Rules(Protocol):
     """A frozen dataclass of options; its constructor raises `ValueError` for impossible ones."""
@@ -150,6 +153,8 @@ class Game:
             `games/sixnimmt/autoplay.py`. None: they are asked.
         show_all: (states, game, views, masks, vectors) -> bits. `reveal`, `legal` and `encode` for all seats of one game in one call; who
             has nothing to decide may wait. None: the three are called.
+        play_all: (states, game, actions, views, masks, vectors) -> code, see ANY_SCORED. `step` and `show_all` in one call; ILLEGAL, with
+            nothing changed, unless all seats that decide have a legal action, (max_seats,), and all others wait. None: `step` is called.
         costs: states -> (n, max_seats) integers, a view into the states.
         board: (view, colour=False) -> text for people; with `colour`, ANSI codes mark what a terminal should bring out.
         picture: one view -> (height, width, 3) uint8, of constant size for a number of players and a variant.
@@ -202,6 +207,7 @@ class Game:
     explain: Callable[[Any, Event], str]
     play_on: Callable[..., int] | None = None
     show_all: Callable[..., int] | None = None
+    play_all: Callable[..., int] | None = None
 
     def __reduce__(self) -> tuple[Callable[[str], Game], tuple[str]]:
         return _game_of, (self.home,)  # kernels are no data: a game pickles as the place where it is found

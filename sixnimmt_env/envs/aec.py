@@ -159,6 +159,9 @@ class AECGameEnv(Table, AECEnv[str, Observation, int]):
             self._decisions.append((seat, number))
         return code
 
+    def _decided(self) -> tuple[tuple[int, int], ...]:
+        return tuple(self._decisions)
+
     def _deciding(self) -> int:
         """Bit s is set when seat s decides now."""
         seats = np.zeros(1, dtype=np.uint16)

@@ -84,7 +84,7 @@ class Table(ABC):
         self._states = game.new_states(rules, 1, 0)
         self._index = np.zeros(1, dtype=np.int64)
         self._costs = [0] * rules.num_players
-        self._decisions: list[tuple[int, int]] = []  # (seat, action) of the match: with the seed, the whole of its record
+        self._decisions: list[Any] = []  # of the match, as a form notes them, see `_decided`
         self._offenders: tuple[int, ...] = ()  # whose illegal actions have ended the match
         self._truncated = False
         self._cycles = 0
@@ -93,6 +93,10 @@ class Table(ABC):
     @abstractmethod
     def _set_up(self) -> None:
         """Make what a form needs besides."""
+
+    @abstractmethod
+    def _decided(self) -> tuple[tuple[int, int], ...]:
+        """(seat, action) of every decision of the match: with the seed, the whole of its record."""
 
     @abstractmethod
     def _view_of(self, seat: int | None) -> np.void:
@@ -148,8 +152,8 @@ class Table(ABC):
         """
         if self._seed is None:
             raise RuntimeError("there is no match to trace: call reset() before trace()")
-        names, decisions = tuple(players or self.possible_agents), tuple(self._decisions)
-        return Trace(self.game, self.rules, decisions, self._seed, self._game_number, names, self._offenders, self._truncated)
+        names = tuple(players or self.possible_agents)
+        return Trace(self.game, self.rules, self._decided(), self._seed, self._game_number, names, self._offenders, self._truncated)
 
     def render(self) -> Frame | None:
         """The board as a seat sees it that is to act, after the end as the first seat does: text, a picture, or None when it is shown.

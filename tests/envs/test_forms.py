@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import pickle
 import random
 from typing import Any
@@ -66,6 +67,42 @@ def test_parallel_and_aec_play_the_same_game(kind: Options, length: Options, num
     assert waited or (kind["deck"] != "logic")
 
 
+@pytest.mark.parametrize("mode", ["raise", "replace", "terminate"])
+@pytest.mark.parametrize("kind", KINDS, ids=name_of)
+def test_a_game_without_the_short_cuts_is_played_alike(kind: Options, mode: str) -> None:
+    short, long = parallel(mode, **kind, num_players=3), parallel(mode, **kind, num_players=3)
+    long.game = dataclasses.replace(long.game, show_all=None, play_all=None)
+    rng = random.Random(11)
+    for match in range(4):
+        answers: Any = [env.reset(seed=match) for env in (short, long)]
+        while short.agents:
+            same = [freeze(answer) for answer in answers]
+            assert same[0] == same[1]
+            actions = {agent: int(rng.choice(np.flatnonzero(info["action_mask"]))) for agent, info in answers[0][-1].items()}
+            if rng.random() < 0.1:
+                actions[rng.choice(short.agents)] = rng.randrange(-1, ACTION_WAIT + 2)
+            answers = [attempt(env, actions) for env in (short, long)]
+        assert short.trace().decisions == long.trace().decisions
+
+
+def attempt(env: ParallelGameEnv, actions: dict[str, int]) -> Any:
+    """What a step answers; where it is refused, the match goes on with the lowest legal actions."""
+    try:
+        return env.step(actions)
+    except IllegalActionError as error:
+        lowest = {agent: int(mask.argmax()) for agent, mask in zip(env.agents, env._masks, strict=True)}
+        return (str(error), *env.step(lowest))
+
+
+def freeze(answer: Any) -> Any:
+    """`answer` with arrays as bytes, to be compared."""
+    if isinstance(answer, dict):
+        return {key: freeze(value) for key, value in answer.items()}
+    if isinstance(answer, tuple):
+        return [freeze(value) for value in answer]
+    return answer.tobytes() if isinstance(answer, np.ndarray) else answer
+
+
 def test_what_the_parallel_form_returns_is_the_callers() -> None:
     env, twin = parallel(professional=True), parallel(professional=True)
     result, expected = env.reset(seed=3), twin.reset(seed=3)
@@ -109,6 +146,8 @@ def test_the_parallel_form_refuses_and_stays_as_it_was() -> None:
         ({**good, "player_2": ACTION_WAIT}, "action 112 (wait) is illegal for player_2"),
         ({**good, "player_1": 1.5}, "1.5 is no action for player_1"),
         ({**good, "player_1": True}, "True is no action for player_1"),
+        ({**good, "player_3": -1}, "-1 is no action for player_3"),
+        ({**good, "player_0": 10**30}, f"{10**30} is no action for player_0"),
     ]
     for actions, message in bad:
         with pytest.raises(IllegalActionError) as caught:

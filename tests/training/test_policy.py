@@ -50,11 +50,13 @@ def refusal(path: Path) -> str:
 def test_the_same_again(tmp_path: Path, shape: Shape) -> None:
     rules = Rules(num_players=7, deck="logic", professional=True, rounds=None, target=40, hand_size=6)
     scorer = network(shape)
-    path = policy.save(tmp_path, scorer, GAME, rules, TRAINING)
+    others = Rules(num_players=2), Rules(deck="tactical")
+    path = policy.save(tmp_path, scorer, GAME, rules, TRAINING, variants=others)
     assert sorted(os.listdir(tmp_path)) == ["policy.json", "policy.safetensors"]
     assert path == tmp_path / "policy.safetensors"
     found = policy.read(path)
     assert (found.game, found.rules, found.training, found.network.shape) == (GAME, rules, TRAINING, shape)
+    assert found.variants == others
     assert not found.network.training
     for (name, saved), (other, read) in zip(scorer.state_dict().items(), found.network.state_dict().items(), strict=True):
         assert (name, saved.dtype) == (other, read.dtype)
@@ -238,6 +240,10 @@ DAMAGE: dict[str, tuple[Callable[[Path], Any], str, str]] = {
     "players as text": (setter("rules", "num_players", value="4"), ABOUT, "num_players='4' must be"),
     "infinite players": (setter("rules", "num_players", value=float("inf")), ABOUT, "num_players=inf must be"),
     "unknown rule": (setter("rules", "\x1b[2J", value=1), ABOUT, r"rules '\x1b[2J' is unknown: there are num_players, deck"),
+    "variants as a dict": (setter("variants", value={}), ABOUT, "'variants' is no list of at most 1000 dicts"),
+    "a variant as text": (setter("variants", value=["logic"]), ABOUT, "'variants' is no list of at most 1000 dicts"),
+    "more variants than there are": (setter("variants", value=[{}] * 1001), ABOUT, "'variants' is no list of at most 1000 dicts"),
+    "an impossible variant": (setter("variants", value=[{"num_players": 1}]), ABOUT, "num_players=1 must be a whole number from 2 to 10"),
     "no training": (setter("training", value=None), ABOUT, "'training' is missing or no dict"),
     "other network": (
         setter("network", "kind", value="transformer"),

@@ -630,7 +630,7 @@ def put_back(saver: Saver, path: Path, tree: dict[str, Any]) -> None:
 def assembled(config: Config, folder: Path) -> Saver:
     players = _players(config)
     display = Display(Console(file=io.StringIO()))
-    return _assemble(config, folder, players, _try_out(config, players[0]), Interrupt(), display, lambda line: None)[0]
+    return _assemble(config, folder, players, (_try_out(config, players[0]), None), Interrupt(), display, lambda line: None)[0]
 
 
 @pytest.mark.parametrize("count", [150, pytest.param(3000, marks=pytest.mark.slow)])

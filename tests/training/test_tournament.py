@@ -331,7 +331,7 @@ def test_progress_in_lines(monkeypatch: pytest.MonkeyPatch) -> None:
     output = io.StringIO()
     clock = iter(range(0, 1000, 30))
     monkeypatch.setattr(time, "monotonic", lambda: next(clock))
-    with tournament._progress(Console(file=output, width=200), "mine") as progress:
+    with tournament.follow(Console(file=output, width=200), "mine") as progress:
         progress.begin(100, 1000)
         progress.advance(100)
         progress.advance(400)
@@ -345,7 +345,7 @@ def test_progress_in_lines(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_bar_on_a_terminal() -> None:
     output = io.StringIO()
-    with tournament._progress(Console(file=output, force_terminal=True, width=100), "mine") as progress:
+    with tournament.follow(Console(file=output, force_terminal=True, width=100), "mine") as progress:
         progress.begin(0, 10)
         progress.advance(10)
     assert "10/10" in output.getvalue()
@@ -353,7 +353,7 @@ def test_a_bar_on_a_terminal() -> None:
 
 @pytest.mark.parametrize(("seconds", "words"), [(0.4, "0:00"), (59.6, "1:00"), (125, "2:05"), (3725, "1:02:05")])
 def test_durations(seconds: float, words: str) -> None:
-    assert tournament._duration(seconds) == words
+    assert tournament.duration(seconds) == words
 
 
 # --- learned policies --------------------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ import json
 import math
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -35,6 +36,7 @@ from training.callbacks import Coach, Display, DivergedError
 from training.cli import main
 from training.config import Config, ConfigError
 from training.network import Scorer
+from training.plugin import variant_note
 from training.train import Run, _players, free_folder, train
 
 SMOKE = Path(__file__).parents[2] / "configs" / "smoke.yaml"
@@ -128,6 +130,66 @@ def test_every_agent_has_dice_of_its_own() -> None:
     seeds = [[agent.seed for agent in _players(tiny(f"seed={seed}"))[0].values()] for seed in (5, 6)]
     assert len(set(seeds[0])) == 2
     assert seeds[0] != seeds[1]
+
+
+@pytest.mark.parametrize("kind", ["scorer", "attention"])
+def test_it_begins_with_a_policy(tmp_path: Path, kind: str) -> None:
+    run(tiny(f"network.kind={kind}"), tmp_path / "first")
+    spec = f"network.pretrained={tmp_path / 'first'}"
+    still = [f"network.kind={kind}", "training.learning_rate=1e-9", "training.entropy=0"]
+    run(tiny(spec, *still, "rules.deck=tactical", "seed=1"), tmp_path / "second")
+    run(tiny(*still, "rules.deck=tactical", "seed=1"), tmp_path / "other")
+    one, two, other = (policy.read(tmp_path / name).network.state_dict() for name in ("first", "second", "other"))
+    assert all(torch.allclose(tensor, two[name], atol=1e-6) for name, tensor in one.items())
+    assert not all(torch.allclose(tensor, other[name], atol=1e-2) for name, tensor in one.items())
+
+
+def test_the_cards_are_known_to_a_policy_that_is_to_draft_as_well(tmp_path: Path) -> None:
+    run(tiny(), tmp_path / "plain")
+    run(tiny(f"network.pretrained={tmp_path / 'plain'}", "training.learning_rate=1e-9", "rules.deck=logic"), tmp_path / "drafts")
+    run(tiny(f"network.pretrained={tmp_path / 'drafts'}", "training.learning_rate=1e-9", "seed=4"), tmp_path / "again")
+    plain, drafts, again = (policy.read(tmp_path / name).network.state_dict() for name in ("plain", "drafts", "again"))
+    assert drafts.keys() > plain.keys()
+    for name, tensor in plain.items():
+        assert torch.allclose(tensor, drafts[name][: len(tensor)], atol=1e-6), name
+        assert torch.allclose(tensor, again[name], atol=1e-6), name
+
+
+def test_a_run_that_goes_on_does_not_need_what_it_began_with(tmp_path: Path) -> None:
+    run(tiny(), tmp_path / "first")
+    config = tiny(f"network.pretrained={tmp_path / 'first'}", "seed=1")
+    run(config, tmp_path / "second")
+    shutil.rmtree(tmp_path / "first")
+    more = config.model_copy(update={"training": config.training.model_copy(update={"frames": 512})})
+    assert train(more, tmp_path / "second", Console(file=io.StringIO()), resume=tmp_path / "second").frames >= 512
+    with pytest.raises(ConfigError, match=r"network.pretrained=.*there is no run folder or policy file of that path"):
+        run(config, tmp_path / "third")
+    assert not (tmp_path / "third").exists()
+
+
+def test_what_cannot_be_begun_with_is_refused(tmp_path: Path) -> None:
+    run(tiny(), tmp_path / "first")
+    refusals = {
+        "greedy": "'greedy' is no learned policy: name one such as champion or runs/first, or null",
+        "nobody": "agent 'nobody' is unknown",
+        str(tmp_path / "first"): "has another network than asked for: write kind: scorer, hidden: 8, layers: 2 beside it, or",
+    }
+    for spec, message in refusals.items():
+        with pytest.raises(ConfigError) as caught:
+            run(tiny(f"network={{hidden: 16, pretrained: {spec}}}"), tmp_path / "second")
+        assert message in str(caught.value)
+    with pytest.raises(ConfigError, match="write kind: scorer, hidden: 8, layers: 2 beside it"):
+        run(tiny(f"network={{kind: attention, hidden: 8, pretrained: {tmp_path / 'first'}}}"), tmp_path / "second")
+    assert not (tmp_path / "second").exists()
+
+
+def test_a_policy_knows_all_variants_it_was_trained_on(tmp_path: Path) -> None:
+    run(tiny("variants={two: {num_players: 2}, front: {weight: 0.5, professional: true}}"), tmp_path)
+    known = policy.read(tmp_path)
+    assert known.rules == Rules()
+    assert known.variants == (Rules(num_players=2), Rules(professional=True))
+    agent = policy.load(tmp_path)
+    assert [variant_note(agent, rules) == "" for rules in (*known.variants, Rules(num_players=3))] == [True, True, False]
 
 
 VARIANTS: dict[str, list[str]] = {

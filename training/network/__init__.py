@@ -17,7 +17,7 @@ from .attention import Attention
 from .base import Network
 from .scorer import Scorer
 
-__all__ = ["Attention", "Network", "Scorer", "Shape", "arrays", "load_arrays", "make", "of_arrays"]
+__all__ = ["Attention", "Network", "Scorer", "Shape", "adopt", "arrays", "load_arrays", "make", "of_arrays"]
 
 _OF_KIND: Final[dict[str, type[Network]]] = {"scorer": Scorer, "attention": Attention}
 
@@ -25,6 +25,16 @@ _OF_KIND: Final[dict[str, type[Network]]] = {"scorer": Scorer, "attention": Atte
 def make(shape: Shape) -> Network:
     """A new network; its weights are drawn from torch's random state."""
     return _OF_KIND[shape.kind](shape)
+
+
+def adopt(network: Network, other: Network) -> None:
+    """Give `network` the weights and scales of `other`, of the same kind and size. What only one has, for drafting, is left as it is."""
+    own = network.state_dict()
+    with torch.no_grad():
+        for name, tensor in other.state_dict().items():
+            if name in own:
+                size = min(len(own[name]), len(tensor))  # scales: who drafts reads longer observations
+                own[name][:size] = tensor[:size]
 
 
 def arrays(network: nn.Module) -> dict[str, NDArray[Any]]:

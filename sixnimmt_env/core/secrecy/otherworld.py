@@ -27,7 +27,7 @@ from .frozen import Difference, difference, freeze
 
 _THROWS: Final = 4  # dice are thrown again where nothing but the seed has changed
 _WORLDS: Final = 24  # of which the best is taken where others' legal actions can be shown
-_SHORT_CUTS: Final = ("play_on", "show_all")
+_SHORT_CUTS: Final = ("play_on", "show_all", "play_all")
 """Optional: without them the environment calls the other kernels, and the true copy shows that both are alike."""
 _IN_TRUTH: Final = ("deal", "deal_as", "to_act", "abandon", "costs", "reveal_all")
 _IN_OTHER_WORLD: Final = ("reveal", "commit", "legal", "step")

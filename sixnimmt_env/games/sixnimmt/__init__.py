@@ -47,6 +47,7 @@ GAME = Game(
     explain=text.explain,
     play_on=autoplay.play_on,
     show_all=features.show_all,
+    play_all=features.play_all,
 )
 
 LAYOUT = features.LAYOUT

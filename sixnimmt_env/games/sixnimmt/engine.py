@@ -467,19 +467,36 @@ def step(states: Any, index: Any, actions: Any, illegal: Any) -> None:
     if actions.shape != (len(index), MAX_SEATS) or len(illegal) != len(index):
         raise ValueError("actions must be (k, 10) and illegal (k,), k being the length of index")
     for k in range(len(index)):
-        state = states[index[k]]
-        bits = 0
-        wrong = 0
+        illegal[k] = advance(states[index[k]], actions[k])
+
+
+@kernel
+def advance(state: Any, actions: Any) -> int:
+    """Let all seats that decide now act at once.
+
+    Returns whose of `actions`, (10,) integers, are illegal: bit s for seat s; nothing has changed unless it is 0.
+    """
+    bits = 0
+    wrong = 0
+    for seat in range(i64(state.table.num_players)):
+        if decides(state, seat):
+            bits |= 1 << seat
+            if not _allows(state, seat, i64(actions[seat])):
+                wrong |= 1 << seat
+    if wrong == 0:
         for seat in range(i64(state.table.num_players)):
-            if decides(state, seat):
-                bits |= 1 << seat
-                if not _allows(state, seat, i64(actions[k, seat])):
-                    wrong |= 1 << seat
-        illegal[k] = wrong
-        if wrong == 0:
-            for seat in range(i64(state.table.num_players)):
-                if bits >> seat & 1:
-                    apply(state, seat, i64(actions[k, seat]))
+            if bits >> seat & 1:
+                apply(state, seat, i64(actions[seat]))
+    return wrong
+
+
+@kernel
+def all_costs(table: Any) -> int:
+    """What all seats together have lost in the match (bull heads): it never falls."""
+    together = i64(0)
+    for seat in range(i64(table.num_players)):
+        together += table.totals[seat]
+    return together
 
 
 @kernel
@@ -494,14 +511,9 @@ def commit(states: Any, game: int, seat: int, action: int) -> int:
     if not is_legal(state, seat, action):
         return ILLEGAL
     table = state.table
-    before = i64(0)
-    for other in range(i64(table.num_players)):
-        before += table.totals[other]
+    before = all_costs(table)
     apply(state, seat, action)
-    after = i64(0)
-    for other in range(i64(table.num_players)):
-        after += table.totals[other]
-    flags = SCORED if after != before else 0
+    flags = SCORED if all_costs(table) != before else 0
     if table.phase == OVER:
         return flags | FINISHED
     for other in range(i64(table.num_players)):

@@ -12,9 +12,10 @@ from typing import Any, Final
 import numpy as np
 
 from ...core.cards import above, between, has, size
+from ...core.game import ANY_SCORED, ILLEGAL
 from ...core.kernel import i64, kernel
 from ...core.layout import Column, Group, Layout, normalise
-from .engine import NOWHERE, landing
+from .engine import NOWHERE, advance, all_costs, decides, landing
 from .rules import HEADS, LOGIC, MAX_CAPACITY, MAX_CARD, MAX_HAND, MAX_ROWS, MAX_SEATS
 from .state import ACTION_WAIT, NUM_ACTIONS, PHASES, ROW, SIDE
 from .view import reveal_to, revealed, unseen, write_legal
@@ -222,10 +223,39 @@ def show_all(states: Any, game: int, views: Any, masks: Any, vectors: Any) -> in
     players = i64(states[game].table.num_players)
     if len(views) != players or masks.shape != (players, NUM_ACTIONS) or vectors.shape != (players, _SIZE):
         raise ValueError("views must be (n,), masks (n, 113) and vectors (n, LAYOUT.size), n being the number of players")
+    return _show_all(states[game], views, masks, vectors)
+
+
+@kernel
+def play_all(states: Any, game: int, actions: Any, views: Any, masks: Any, vectors: Any) -> int:
+    """Let all seats of one game act at once and show them what came of it: `step` and `show_all` in one call.
+
+    `actions`, (10,) integers, holds a legal action of every seat that decides; the others' must be to wait. If it does not, the answer is
+    ILLEGAL and nothing has changed or is written. Else it is that of `show_all`, with the flag ANY_SCORED where a row was taken.
+    """
+    if not 0 <= game < len(states):
+        raise IndexError("game is not in states")
+    players = i64(states[game].table.num_players)
+    if len(views) != players or masks.shape != (players, NUM_ACTIONS) or vectors.shape != (players, _SIZE) or len(actions) < players:
+        raise ValueError("actions must be (10,), views (n,), masks (n, 113) and vectors (n, LAYOUT.size), n being the number of players")
+    state = states[game]
+    for seat in range(players):
+        if actions[seat] != ACTION_WAIT and not decides(state, seat):
+            return ILLEGAL
+    before = all_costs(state.table)
+    if advance(state, actions) != 0:
+        return ILLEGAL
+    scored = ANY_SCORED if all_costs(state.table) != before else 0
+    return scored | _show_all(states[game], views, masks, vectors)
+
+
+@kernel
+def _show_all(state: Any, views: Any, masks: Any, vectors: Any) -> int:
+    players = i64(state.table.num_players)
     kept = np.zeros(1, NOTES)
     due = 0
     for seat in range(players):
-        reveal_to(states[game], seat, False, views[seat])
+        reveal_to(state, seat, False, views[seat])
         write_legal(views[seat], masks[seat])
         _encode(views[seat], kept[0], vectors[seat])
         due |= i64(views[seat].deciding) << seat

@@ -13,7 +13,7 @@ from sixnimmt_env.games.sixnimmt import GAME, Rules
 from sixnimmt_env.games.sixnimmt.position import play_turn, table_view
 from tests.games.sixnimmt.playing import dealt
 
-FOUR = np.arange(4)
+FOUR, TEN = np.arange(4), np.arange(10)
 
 
 def states() -> Any:
@@ -53,6 +53,9 @@ CALLS: dict[str, Callable[[], Any]] = {
     "reveal for too few seats": lambda: GAME.reveal(states(), FOUR, np.zeros(3, dtype=int), views()),
     "legal into too little": lambda: GAME.legal(views(), masks(3)),
     "legal into narrow masks": lambda: GAME.legal(views(), masks(4, 3)),
+    "play for all with a game that is none": lambda: GAME.play_all(states(), 4, TEN, views(), masks(4), vectors(4, GAME.layout.size)),
+    "play for all without enough actions": lambda: GAME.play_all(states(), 0, TEN[:3], views(), masks(4), vectors(4, GAME.layout.size)),
+    "play for all into too little": lambda: GAME.play_all(states(), 0, TEN, views(3), masks(4), vectors(4, GAME.layout.size)),
     "encode into too little": lambda: GAME.encode(views(), vectors(2, GAME.layout.size)),
     "encode into narrow vectors": lambda: GAME.encode(views(), vectors(4, 10)),
     "encode into wide vectors": lambda: GAME.encode(views(), vectors(4, GAME.layout.size + 1)),
