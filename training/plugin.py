@@ -77,7 +77,7 @@ def lookahead(game: Game, argument: str, seed: int) -> Agent:
         raise ValueError(f"agent 'lookahead:{argument}' must end in the policy that looks ahead: lookahead:worlds=32,of=runs/quickstart")
     given = read("lookahead", options[1:], LOOKAHEAD)
     learned = agent_of(inner, game, seed)
-    found = getattr(learned, "policy", None)
+    found = policy_of(learned)
     if found is None:
         raise ValueError(f"agent 'lookahead:{argument}': {inner!r} is no learned policy")
     from .lookahead import LookaheadAgent
@@ -89,17 +89,23 @@ def lookahead(game: Game, argument: str, seed: int) -> Agent:
 
 def _model(agent: Agent) -> Any:
     """A policy, whose probabilities are drawn from, or else the agent."""
-    return getattr(agent, "policy", agent)
+    return policy_of(agent) or agent
+
+
+def policy_of(agent: Agent) -> Any:
+    """The learned policy that `agent` plays by; None for other agents, some of whom have a playouts' policy by that name."""
+    found = getattr(agent, "policy", None)
+    return found if hasattr(found, "network") else None
 
 
 def rules_of(agent: Agent) -> Any:
     """The rules that a learned policy was trained on; None for other agents."""
-    return getattr(getattr(agent, "policy", None), "rules", None)
+    return getattr(policy_of(agent), "rules", None)
 
 
 def variant_note(agent: Agent, rules: Rules) -> str:
     """What is said where `agent` learned another variant than `rules`, whatever the length of the match; else ""."""
-    policy = getattr(agent, "policy", None)
+    policy = policy_of(agent)
     if policy is None or any(_variant(known) == _variant(rules) for known in (policy.rules, *policy.variants)):
         return ""
     return f"Note: {agent.name} was trained on another variant or number of players, which it plays better than this."

@@ -28,7 +28,7 @@ from sixnimmt_env.core.files import write_atomically
 from sixnimmt_env.core.seeding import MAX_SEED
 from training.config import dump
 from training.console import say
-from training.plugin import agent_of, one_thread, variant_note
+from training.plugin import agent_of, one_thread, policy_of, variant_note
 from training.tournament_config import Tournament
 
 CONFIG: Final = "config.yaml"
@@ -87,7 +87,7 @@ def mark(agent: Agent) -> str:
 
 def _network(agent: Agent) -> Any:
     """The network of a learned policy, None for other agents."""
-    return getattr(getattr(agent, "policy", None), "network", None)
+    return getattr(policy_of(agent), "network", None)
 
 
 def folder_of(config: Tournament, plan: Plan, named: bool) -> Path:

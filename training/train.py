@@ -44,7 +44,7 @@ from .examiner import Examiner
 from .league import League
 from .network import Network
 from .plots import learning_curve
-from .plugin import agent_of
+from .plugin import agent_of, policy_of
 from .ppo import Typical
 from .resume import Start
 from .saving import Saver
@@ -235,7 +235,7 @@ def _pretrained(config: Config) -> Network | None:
     if spec is None:
         return None
     try:
-        known = getattr(agent_of(spec, config.game), "policy", None)
+        known = policy_of(agent_of(spec, config.game))
     except ValueError as error:
         raise config.fault(place, str(error)) from None
     if known is None:

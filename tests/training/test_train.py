@@ -170,6 +170,7 @@ def test_a_run_that_goes_on_does_not_need_what_it_began_with(tmp_path: Path) -> 
 def test_what_cannot_be_begun_with_is_refused(tmp_path: Path) -> None:
     run(tiny(), tmp_path / "first")
     refusals = {
+        "monte_carlo": "'monte_carlo' is no learned policy: name one such as",
         "greedy": "'greedy' is no learned policy: name one such as champion or runs/first, or null",
         "nobody": "agent 'nobody' is unknown",
         str(tmp_path / "first"): "has another network than asked for: write kind: scorer, hidden: 8, layers: 2 beside it, or",
@@ -190,6 +191,8 @@ def test_a_policy_knows_all_variants_it_was_trained_on(tmp_path: Path) -> None:
     assert known.variants == (Rules(num_players=2), Rules(professional=True))
     agent = policy.load(tmp_path)
     assert [variant_note(agent, rules) == "" for rules in (*known.variants, Rules(num_players=3))] == [True, True, False]
+    for spec in ("greedy", "monte_carlo", "search", f"lookahead:of={tmp_path}"):
+        assert variant_note(agents.make(spec), Rules()) == ""
 
 
 VARIANTS: dict[str, list[str]] = {
