@@ -69,16 +69,16 @@ class Attention(Network):
             nn.init.orthogonal_(layer.outer.weight, (2 * shape.layers) ** -0.5)
 
     def values(self, observations: Tensor) -> Tensor:
-        (values,) = self._in_parts(observations, lambda part: (self._value(self._look(part, self._slots(part))[1][:, 0]),))
+        (values,) = self._in_parts(observations, lambda part: (self._value(self._look(part, self._slots(part))[:, 0]),))
         return values
 
     def read(self, observations: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         logits, values, summary = self._in_parts(observations, lambda part: self._read(part, self._slots(part)))
-        return logits, values, summary
+        return self.drafted(observations, logits) if self.shape.draft else logits, values, summary
 
     def dense(self, observations: Tensor) -> tuple[Tensor, Tensor]:
         logits, values, _ = self._read(observations, torch.arange(MAX_HAND, device=observations.device))
-        return logits, values
+        return logits + self.draft_scores(observations) if self.shape.draft else logits, values
 
     def _in_parts(self, observations: Tensor, ask: Callable[[Tensor], tuple[Tensor, ...]]) -> tuple[Tensor, ...]:
         """What `ask` answers, (k, ...) tensors, where only parts of the observations are given to it at a time, alike in how many cards are
@@ -97,20 +97,18 @@ class Attention(Network):
 
     def _read(self, observations: Tensor, slots: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """As `read`; no observation has a card in another slot of the hand than `slots`."""
-        scaled, tokens = self._look(observations, slots)
+        tokens = self._look(observations, slots)
         hand = LAYOUT.lines(observations, "hand")[:, slots]
         actions = torch.round(hand[..., CARD] * MAX_CARD).to(torch.int64).sub(1).clamp(min=0)
         scores = torch.where(hand[..., PRESENT] != 0, self.card_out(tokens[:, 1 + MAX_ROWS :])[..., 0], 0.0)
         logits = torch.zeros_like(observations[:, :NUM_ACTIONS]).scatter_add(1, actions, scores)  # an empty slot adds 0 to the first card
         choosing = observations[:, CHOICE].sum(1, keepdim=True) != 0
         logits = logits + torch.where(choosing, row_logits(self.row_out(tokens[:, 1 : 1 + MAX_ROWS])), 0.0)
-        if self.shape.draft:
-            logits = logits + self.draft_scores(scaled)
         summary = tokens[:, 0]
         return logits, self._value(summary), summary
 
-    def _look(self, observations: Tensor, slots: Tensor) -> tuple[Tensor, Tensor]:
-        """The scaled observations, and the tokens after all layers, (k, 1 + MAX_ROWS + slots, hidden): table, rows, cards."""
+    def _look(self, observations: Tensor, slots: Tensor) -> Tensor:
+        """The tokens after all layers, (k, 1 + MAX_ROWS + slots, hidden): table, rows, cards."""
         scaled, summed = self.scaled(observations)
         rows, hand = self.row_in(LAYOUT.lines(scaled, "rows")), self.card_in(LAYOUT.lines(scaled, "hand")[:, slots])
         tokens = torch.cat([self.table_in(summed)[:, None], rows, hand], 1)
@@ -119,4 +117,4 @@ class Attention(Network):
         there = torch.cat([torch.ones_like(laid[:, :1]), laid, held], 1) != 0
         for layer in self.layers:
             tokens = layer(tokens, there[:, None, None])
-        return scaled, self.norm(tokens)
+        return self.norm(tokens)

@@ -101,7 +101,7 @@ class Scorer(CardReader, Network):
         choosing = torch.nonzero(observations[:, CHOICE].sum(1), as_tuple=True)[0]
         logits = logits.index_add(0, choosing, self._rows(scaled[choosing], table[choosing], summary[choosing]))
         if self.shape.draft:
-            logits = logits + self.draft_scores(scaled)
+            logits = self.drafted(observations, logits)
         return logits, self._value(summary), summary
 
     def dense(self, observations: Tensor) -> tuple[Tensor, Tensor]:
@@ -118,7 +118,7 @@ class Scorer(CardReader, Network):
         logits = torch.where(held & (numbers[..., None] - 1 == actions), scores, 0.0).sum(1)
         logits = logits + torch.where(choosing, self._rows(scaled, table, summary), 0.0)
         if self.shape.draft:
-            logits = logits + self.draft_scores(scaled)
+            logits = logits + self.draft_scores(observations)
         return logits, self._value(summary)
 
     def _rows(self, scaled: Tensor, table: Tensor, summary: Tensor) -> Tensor:
