@@ -372,10 +372,9 @@ class Config(Played):
         return found
 
     def agents_named(self) -> Iterator[tuple[KeyPath, str]]:
-        """The opponents, the policy to begin with, and whom the result is measured against."""
+        """The opponents, and whom the result is measured against. A policy to begin with is not among them: who goes on needs none."""
         yield from ((("opponents", spec), spec) for spec in self.opponents if spec not in (SELF, POOL))
         yield from ((("pool", "policies", str(index)), spec) for index, spec in enumerate(self.pool.policies))
-        yield from ((("network", "pretrained"), spec) for spec in [self.network.pretrained] if spec is not None)
         yield from ((("evaluation", "against", str(index)), spec) for index, spec in enumerate(self.evaluation.against))
 
 

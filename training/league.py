@@ -85,8 +85,7 @@ class LeagueGames(SeatGames):
         self.agents: tuple[Agent, ...] | list[Agent] = list(agents)
         self.by_table = by_table
         self.groups = tuple(groups)
-        shares = np.array([weight for _, weight in variants]).cumsum()
-        of_game = np.searchsorted(shares / shares[-1], (np.arange(count) + 0.5) / count)
+        of_game = shared_out([weight for _, weight in variants], count)
         for k, (rules, _) in enumerate(variants):
             # Byte by byte: NumPy would leave in the padding what is in memory by chance, and equal runs would not have equal states.
             as_bytes(self.states)[of_game == k] = as_bytes(game.new_states(rules, int((of_game == k).sum())))
@@ -214,6 +213,12 @@ class LeagueGames(SeatGames):
             place = int(np.flatnonzero(illegal)[0])
             seat = int(illegal[place]).bit_length() - 1
             self._refuse(int(games[place]), seat, int(actions[place, seat]))
+
+
+def shared_out(weights: Sequence[float], count: int) -> NDArray[np.int64]:
+    """(count,) the variant that each of `count` games is played by, so that each has its share, the first ones first."""
+    shares = np.array(weights, dtype=np.float64).cumsum()
+    return np.searchsorted(shares / shares[-1], (np.arange(count) + 0.5) / count)
 
 
 class League:

@@ -58,7 +58,7 @@ class LookaheadAgent(Agent):
         trust: float = 0.2,
     ) -> None:
         super().__init__(policy.game, name, seed)
-        self.policy, self.models = policy, tuple(models) or (policy,)
+        self.policy, self.models = policy, tuple(models) or (policy,)  # `models` alone tells it from a policy that plays by argmax
         self.worlds, self.seconds, self.width, self.temperature, self.trust = worlds, seconds, width, temperature, trust
         if policy.training.get("reward", "own") != "own":
             raise ValueError(

@@ -93,20 +93,31 @@ def _model(agent: Agent) -> Any:
 
 
 def policy_of(agent: Agent) -> Any:
-    """The learned policy that `agent` plays by; None for other agents, some of whom have a playouts' policy by that name."""
-    found = getattr(agent, "policy", None)
-    return found if hasattr(found, "network") else None
+    """The learned policy that `agent` is; None for other agents, such as those that ask one, or search with one."""
+    found = None if hasattr(agent, "models") else getattr(agent, "policy", None)
+    return found if hasattr(found, "network") else None  # others have a playouts' policy by that name
+
+
+def policies_of(agent: Agent) -> list[Any]:
+    """The learned policies that `agent` plays by, asks, or takes others for, the one it plays by first."""
+    found: list[Any] = []
+    for each in (getattr(agent, "policy", None), *getattr(agent, "inner", ()), *getattr(agent, "models", ())):
+        if hasattr(each, "network"):
+            found.append(each)
+        elif hasattr(each, "act"):
+            found += policies_of(each)
+    return found
 
 
 def rules_of(agent: Agent) -> Any:
-    """The rules that a learned policy was trained on; None for other agents."""
-    return getattr(policy_of(agent), "rules", None)
+    """The rules that a learned policy was trained on, or the first that `agent` asks; None for agents without any."""
+    return next((policy.rules for policy in policies_of(agent)), None)
 
 
 def variant_note(agent: Agent, rules: Rules) -> str:
     """What is said where `agent` learned another variant than `rules`, whatever the length of the match; else ""."""
-    policy = policy_of(agent)
-    if policy is None or any(_variant(known) == _variant(rules) for known in (policy.rules, *policy.variants)):
+    known = ([policy.rules, *policy.variants] for policy in policies_of(agent))
+    if all(any(_variant(each) == _variant(rules) for each in learned) for learned in known):
         return ""
     return f"Note: {agent.name} was trained on another variant or number of players, which it plays better than this."
 

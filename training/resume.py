@@ -85,7 +85,7 @@ def fixed(config: Config) -> dict[str, Any]:
         "variants": list(config.variants.items()),
         "pool": config.pool.model_dump(mode="json"),
         "training": {key: value for key, value in config.training.model_dump(mode="json").items() if key not in _CHANGEABLE},
-        "network": config.network.model_dump(mode="json"),
+        "network": config.network.model_dump(mode="json", exclude={"pretrained"}),  # whoever goes on has weights
     }
     plain: dict[str, Any] = json.loads(json.dumps(found))
     return plain
@@ -145,10 +145,10 @@ def open_new(folder: Path, config: Config, start: Start | None, iterations: int)
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
             raise ConfigError(f"{folder}: is in use; name another folder with --out, or delete it")
         folder.mkdir(parents=True, exist_ok=True)
+        configuration.save(config, folder / "config.yaml")  # first: a folder without it is nobody's run
         (folder / "checkpoints").mkdir()
     except OSError as error:
         raise ConfigError(f"{folder}: cannot be made: {error.strerror or error}; name another folder with --out") from None
-    configuration.save(config, folder / "config.yaml")
     if table:
         write_atomically(folder / "metrics.csv", table)
     return Metrics(folder / "metrics.csv", list(config.opponents), iterations if table else None, _optional(config))

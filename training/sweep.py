@@ -83,7 +83,7 @@ class Difference:
         each: (seeds,) the difference that each seed stands for, see `difference`.
         heads: the mean of either.
         se: its standard error; `seeds_se` is the part that is due to the seeds, `deals_se` that due to the deals.
-        low, high: the 95 % interval, with as many degrees of freedom as seeds but one.
+        low, high: the 95 % interval, with as many degrees of freedom as the fewer of seeds and deals, but one.
     """
 
     pairs: NDArray[np.float64]
@@ -125,7 +125,7 @@ def difference(heads: NDArray[np.float64]) -> Difference:
     of_seeds = float(each.std(ddof=1)) / math.sqrt(seeds)
     of_deals = float(heads.mean(axis=(1, 2)).std(ddof=1)) / math.sqrt(deals)
     se = math.hypot(of_seeds, of_deals)
-    reach = student(1 - LEVEL / 2, seeds - 1) * se
+    reach = student(1 - LEVEL / 2, min(seeds, deals) - 1) * se  # a variance is known as well as its few units allow
     return Difference(pairs, each, mean, se, of_seeds, of_deals, mean - reach, mean + reach)
 
 

@@ -93,8 +93,8 @@ def notes(sweep: Sweep, rows: Sequence[Row]) -> list[str]:
         f"Minus {sweep.baseline}: bull heads a seat and match that a variant pays more than the baseline at the same tables, half of the "
         f"seats each, every seed of the one with every seed of the other on {sweep.cross_play.deals:,} equal deals; negative is better.",
         f"The 95 % interval is about other seeds and other deals: the seed is the unit, both sides are paired by it (Student's interval, "
-        f"{len(sweep.seeds) - 1} degrees of freedom), and the variance over deals is added. Where it covers 0, no difference was found, "
-        "which does not say that there is none: more seeds make it narrower.",
+        f"{min(len(sweep.seeds), sweep.cross_play.deals) - 1} degrees of freedom), and the variance over deals is added. Where it covers "
+        "0, no difference was found, which does not say that there is none: more seeds make it narrower.",
     ]
     if len(compared) > 1:
         chance = LEVEL * len(compared)

@@ -28,7 +28,7 @@ from sixnimmt_env.core.files import write_atomically
 from sixnimmt_env.core.seeding import MAX_SEED
 from training.config import dump
 from training.console import say
-from training.plugin import agent_of, one_thread, policy_of, variant_note
+from training.plugin import agent_of, one_thread, policies_of, variant_note
 from training.tournament_config import Tournament
 
 CONFIG: Final = "config.yaml"
@@ -51,8 +51,8 @@ def plan_of(config: Tournament, told: Callable[[str], object] = lambda note: Non
     for number, (path, spec) in enumerate(config.agents_named()):
         seed = (config.seed + 1 + number) % (MAX_SEED + 1)
         agent = make(spec, config.game, seed)
-        network = _network(agent)
-        if network is not None and getattr(config.rules, "deck", None) == "logic" and not network.shape.draft:
+        drafts = all(policy.network.shape.draft for policy in policies_of(agent))
+        if getattr(config.rules, "deck", None) == "logic" and not drafts:
             raise config.fault(path, "was trained without the draft of the logic deck and has not learned to draft")
         thinks = getattr(agent, "seconds", None)  # of searching agents that are told how long to think for a decision
         if thinks is not None and play.seconds_limit is not None and thinks >= play.seconds_limit:
@@ -75,19 +75,13 @@ def make(spec: str, game: str, seed: int) -> Agent:
 
 
 def mark(agent: Agent) -> str:
-    """The checksum of a policy's weights: a path says nothing about what lies there."""
-    network = _network(agent)
-    if network is None:
-        return ""
+    """The checksum of the weights of all policies that `agent` plays by or asks: a path says nothing about what lies there."""
+    policies = policies_of(agent)
     found = hashlib.sha256()
-    for name, tensor in sorted(network.state_dict().items()):
-        found.update(name.encode() + tensor.detach().cpu().numpy().tobytes())
-    return found.hexdigest()
-
-
-def _network(agent: Agent) -> Any:
-    """The network of a learned policy, None for other agents."""
-    return getattr(policy_of(agent), "network", None)
+    for policy in policies:
+        for name, tensor in sorted(policy.network.state_dict().items()):
+            found.update(name.encode() + tensor.detach().cpu().numpy().tobytes())
+    return found.hexdigest() if policies else ""
 
 
 def folder_of(config: Tournament, plan: Plan, named: bool) -> Path:

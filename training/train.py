@@ -41,7 +41,7 @@ from .console import SteadyConsole, say
 from .evaluate import as_json, evaluate, show
 from .examiner import STEM as BEST
 from .examiner import Examiner
-from .league import League
+from .league import League, shared_out
 from .network import Network
 from .plots import learning_curve
 from .plugin import agent_of, policy_of
@@ -91,6 +91,7 @@ def train(config: Config, folder: Path, console: Console | None = None, resume: 
     console = console or SteadyConsole()
     players = _players(config)
     ppo.check(config)
+    _check_variants(config)
     start = None if resume is None else resuming.find(config, resume, partial(say, console))
     pretrained = _pretrained(config) if start is None or start.path is None else None
     typical = _try_out(config, players[0])
@@ -227,6 +228,14 @@ def shape_of(config: Config) -> Shape:
     network = config.network
     sizes = {name: getattr(network, name) for name in sizes_of(network.kind) if name != "draft"}
     return Shape(kind=network.kind, draft=drafts, **sizes)
+
+
+def _check_variants(config: Config) -> None:
+    """Raise `ConfigError` for a variant whose weight is too small for a single game: the policy would be said to know it."""
+    played = shared_out([weight for _, weight in config.all_rules()], config.training.games)
+    for number, place in enumerate((("rules",), *(("variants", name) for name in config.variants))):
+        if number not in played:
+            raise config.fault(place, f"gets none of the {config.training.games} games: give it more weight, or raise training.games")
 
 
 def _pretrained(config: Config) -> Network | None:

@@ -24,7 +24,10 @@ class Agent(ABC):
     Attributes:
         game: the game it plays.
         name: the spec it was made from.
+        inner: the agents that it asks; none for most.
     """
+
+    inner: tuple[Agent, ...] = ()
 
     def __init__(self, game: Game, name: str, seed: int = 0) -> None:
         self.game = game

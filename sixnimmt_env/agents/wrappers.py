@@ -29,13 +29,13 @@ class _Wrapper(Agent):
     """An agent that asks others; they have its seed."""
 
     def __init__(self, name: str, inner: Sequence[Agent], seed: int) -> None:
-        self._inner = tuple(inner)
+        self.inner = tuple(inner)
         self._depth: int = 1 + max(agent._depth if isinstance(agent, _Wrapper) else 0 for agent in inner)
         super().__init__(inner[0].game, name, seed)
 
     def reset(self, seed: int) -> None:
         super().reset(seed)
-        for agent in self._inner:
+        for agent in self.inner:
             agent.reset(seed)
 
     def _dice(self, views: Views, salt: int) -> NDArray[np.float64]:
@@ -71,7 +71,7 @@ class EpsilonAgent(_Wrapper):
             chosen = _drawn(masks.astype(np.float64), self._dice(np.ascontiguousarray(views[odd]), _CHOICE))
             actions[odd] = np.where(masks.any(axis=1), chosen, self.game.wait)
         if not odd.all():
-            actions[~odd] = self._inner[0].act(np.ascontiguousarray(views[~odd]))
+            actions[~odd] = self.inner[0].act(np.ascontiguousarray(views[~odd]))
         return actions
 
 
@@ -97,13 +97,13 @@ class SoftmaxAgent(_Wrapper):
         due = masks.any(axis=1)
         if due.any():
             views = np.ascontiguousarray(views[due])
-            costs = np.where(masks[due], self._inner[0].values(views), np.inf)
+            costs = np.where(masks[due], self.inner[0].values(views), np.inf)
             chances = np.exp((costs.min(axis=1, keepdims=True) - costs) / self.temperature)
             actions[due] = _drawn(chances, self._dice(views, _CHOICE))
         return actions
 
     def _values(self, views: Views) -> NDArray[np.float64]:
-        return self._inner[0].values(views)
+        return self.inner[0].values(views)
 
 
 class RowsAgent(_Wrapper):
@@ -121,7 +121,7 @@ class RowsAgent(_Wrapper):
         masks = self._masks(views)
         first = self.game.actions[0]
         cards = masks[:, first.first : first.first + first.count].any(axis=1)
-        for agent, part in zip(self._inner, (cards, masks.any(axis=1) & ~cards), strict=True):
+        for agent, part in zip(self.inner, (cards, masks.any(axis=1) & ~cards), strict=True):
             if part.any():
                 actions[part] = agent.act(np.ascontiguousarray(views[part]))
         return actions

@@ -153,6 +153,7 @@ def test_values_that_are_no_costs_are_refused() -> None:
         ("lookahead:worlds=0,of=POLICY", "worlds=0 must be a whole number from 1"),
         ("lookahead:world=3,of=POLICY", "did you mean 'worlds'"),
         ("lookahead:of=greedy", "'greedy' is no learned policy"),
+        ("lookahead:of=lookahead:worlds=3,of=POLICY", "is no learned policy"),
         ("lookahead:models=self+gready,of=POLICY", "did you mean 'greedy'"),
         ("lookahead:of=POLICY-2", "there is no run folder or policy file"),
     ],

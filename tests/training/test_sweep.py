@@ -325,25 +325,25 @@ def test_cross_play_is_fair_and_tells_the_better(tmp_path: Path, monkeypatch: py
 
 def test_the_interval_by_hand() -> None:
     pairs = np.array([[0.0, 2.0, 4.0], [3.0, 8.0, 7.0], [6.0, 8.0, 10.0]])
-    found = difference(np.stack([pairs + 1, pairs - 1]))
+    found = difference(np.stack([pairs + 1, pairs, pairs - 1]))
     # Means by the variant's seeds 2, 6, 8, by the baseline's 3, 6, 7, of all 16/3: the seeds stand for -1/3, 20/3, 29/3.
     assert found.each == pytest.approx([-1 / 3, 20 / 3, 29 / 3])
     assert found.heads == pytest.approx(16 / 3)
     assert found.seeds_se**2 == pytest.approx((17**2 + 4**2 + 13**2) / 9 / 2 / 3)
-    assert found.deals_se**2 == pytest.approx(1)  # 19/3 and 13/3: a variance of 2, over 2 deals
-    assert found.se**2 == pytest.approx(88 / 9)
-    reach = students.ppf(0.975, 2) * (88 / 9) ** 0.5
+    assert found.deals_se**2 == pytest.approx(1 / 3)  # 19/3, 16/3 and 13/3: a variance of 1, over 3 deals
+    assert found.se**2 == pytest.approx(82 / 9)
+    reach = students.ppf(0.975, 2) * (82 / 9) ** 0.5
     assert (found.low, found.high) == pytest.approx((16 / 3 - reach, 16 / 3 + reach))
     assert found.verdict == "no difference found"
-    assert difference(np.stack([pairs + 21, pairs + 19])).verdict == "worse"
-    assert difference(np.stack([pairs - 41, pairs - 39])).verdict == "better"
-    assert difference(np.stack([pairs - 4001, pairs - 3999])[:, :2, :2]).verdict == "2 seeds are too few to tell"
+    assert difference(np.stack([pairs + 21, pairs + 20, pairs + 19])).verdict == "worse"
+    assert difference(np.stack([pairs - 41, pairs - 40, pairs - 39])).verdict == "better"
+    assert difference(np.stack([pairs - 4001, pairs - 4000, pairs - 3999])[:, :2, :2]).verdict == "2 seeds are too few to tell"
 
 
 def test_seeds_that_agree_leave_the_error_of_the_deals() -> None:
     found = difference(np.array([1.0, 3.0])[:, None, None] + np.zeros((2, 3, 3)))
     assert (found.seeds_se, found.deals_se) == (0.0, pytest.approx(1.0))
-    assert found.high == pytest.approx(2 + students.ppf(0.975, 2))
+    assert found.high == pytest.approx(2 + students.ppf(0.975, 1)), "two deals tell little of their variance, however many seeds there are"
 
 
 def test_pairing_takes_out_what_a_seed_does_to_both() -> None:

@@ -369,9 +369,26 @@ def test_policies_take_part(place: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert "holds another tournament (other agents)" in said(capsys, "mine=mine greedy random --deals 20 --out runs/x", status=2)
 
 
+def test_policies_are_known_by_their_weights_within_other_players_too(place: Path) -> None:
+    specs = [
+        "policy:mine",
+        "epsilon:rate=0.1,of=policy:mine",
+        "rows:by=policy:mine,of=greedy",
+        "rows:by=greedy,of=epsilon:rate=0.1,of=policy:mine",
+        "lookahead:worlds=2,of=policy:mine",
+        "lookahead:worlds=2,models=policy:mine,of=champion",
+    ]
+    marks = []
+    for seed in (0, 1):
+        policy.save(place / "mine", network(PLAIN, seed=seed), GAME, Rules(), {})
+        marks.append([tournament.mark(agent_of(spec)) for spec in specs])
+    assert all(len(one) == 64 and one != other for one, other in zip(*marks, strict=True))
+
+
 def test_a_policy_that_has_not_learned_to_draft(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for name, shape in (("plain", PLAIN), ("draft", DRAFT)):
         policy.save(place / name, network(shape), GAME, Rules(), {})
+    said(capsys, "rows:by=greedy,of=policy:plain greedy --deck logic --deals 2", status=2)
     complaint = said(capsys, "policy:plain greedy --deck logic --deals 2", status=2)
     assert "agents.0: was trained without the draft of the logic deck" in complaint
     said(capsys, "policy:draft greedy --deck logic --deals 2")

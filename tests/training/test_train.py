@@ -160,8 +160,8 @@ def test_a_run_that_goes_on_does_not_need_what_it_began_with(tmp_path: Path) -> 
     config = tiny(f"network.pretrained={tmp_path / 'first'}", "seed=1")
     run(config, tmp_path / "second")
     shutil.rmtree(tmp_path / "first")
-    more = config.model_copy(update={"training": config.training.model_copy(update={"frames": 512})})
-    assert train(more, tmp_path / "second", Console(file=io.StringIO()), resume=tmp_path / "second").frames >= 512
+    assert main(["train", "--resume", str(tmp_path / "second"), "--set", "training.frames=512"]) == 0
+    assert policy.read(tmp_path / "second").training["decisions"] >= 512
     with pytest.raises(ConfigError, match=r"network.pretrained=.*there is no run folder or policy file of that path"):
         run(config, tmp_path / "third")
     assert not (tmp_path / "third").exists()
@@ -173,6 +173,7 @@ def test_what_cannot_be_begun_with_is_refused(tmp_path: Path) -> None:
         "monte_carlo": "'monte_carlo' is no learned policy: name one such as",
         "greedy": "'greedy' is no learned policy: name one such as champion or runs/first, or null",
         "nobody": "agent 'nobody' is unknown",
+        "'lookahead:of=champion'": "'lookahead:of=champion' is no learned policy",
         str(tmp_path / "first"): "has another network than asked for: write kind: scorer, hidden: 8, layers: 2 beside it, or",
     }
     for spec, message in refusals.items():
@@ -184,6 +185,13 @@ def test_what_cannot_be_begun_with_is_refused(tmp_path: Path) -> None:
     assert not (tmp_path / "second").exists()
 
 
+def test_a_variant_without_a_game_is_refused(tmp_path: Path) -> None:
+    for place, weights in {"variants.two": "0.01", "rules": "1000"}.items():
+        with pytest.raises(ConfigError, match=rf"{place}.*: gets none of the 16 games: give it more weight, or raise training.games"):
+            run(tiny(f"variants={{two: {{weight: {weights}, num_players: 2}}}}"), tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
 def test_a_policy_knows_all_variants_it_was_trained_on(tmp_path: Path) -> None:
     run(tiny("variants={two: {num_players: 2}, front: {weight: 0.5, professional: true}}"), tmp_path)
     known = policy.read(tmp_path)
@@ -191,8 +199,10 @@ def test_a_policy_knows_all_variants_it_was_trained_on(tmp_path: Path) -> None:
     assert known.variants == (Rules(num_players=2), Rules(professional=True))
     agent = policy.load(tmp_path)
     assert [variant_note(agent, rules) == "" for rules in (*known.variants, Rules(num_players=3))] == [True, True, False]
-    for spec in ("greedy", "monte_carlo", "search", f"lookahead:of={tmp_path}"):
+    for spec in ("greedy", "monte_carlo", "search", "rows:by=lowest,of=greedy"):
         assert variant_note(agents.make(spec), Rules()) == ""
+    for spec in (f"lookahead:of=policy:{tmp_path}", f"epsilon:rate=0.5,of=policy:{tmp_path}", f"rows:by=policy:{tmp_path},of=greedy"):
+        assert [variant_note(agents.make(spec), rules) == "" for rules in (Rules(), Rules(num_players=3))] == [True, False]
 
 
 VARIANTS: dict[str, list[str]] = {

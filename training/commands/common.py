@@ -20,7 +20,7 @@ from sixnimmt_env.agents import Agent
 from sixnimmt_env.core.files import write_atomically
 from sixnimmt_env.games import sixnimmt
 
-from ..plugin import policy_of, rules_of
+from ..plugin import policies_of, rules_of
 
 DONE, FAULT, REFUSED, INTERRUPTED = 0, 1, 2, 130  # exit statuses
 MOST_ROUNDS: Final = 10_000_000  # they are all laid out at once, a hundred bytes each
@@ -118,8 +118,8 @@ def lasting(rules: sixnimmt.Rules, options: argparse.Namespace) -> sixnimmt.Rule
 def rules_for(agent: Agent, options: argparse.Namespace) -> sixnimmt.Rules:
     """One round of the variant asked for, else of the one that the agent was trained on, else the default."""
     trained = rules_of(agent) or sixnimmt.Rules()
-    network = getattr(policy_of(agent), "network", None)
-    if (options.deck or trained.deck) == "logic" and network is not None and not network.shape.draft:
+    drafts = all(policy.network.shape.draft for policy in policies_of(agent))
+    if (options.deck or trained.deck) == "logic" and not drafts:
         raise ValueError(f"{agent.name} was trained with the {trained.deck} deck and has not learned to draft: --deck logic is not for it")
     return varied(dataclasses.replace(trained, rounds=1, target=None, exceed_target=False), options)
 

@@ -13,7 +13,7 @@ from sixnimmt_env.agents import Agent
 from sixnimmt_env.core.seeding import MAX_SEED
 from sixnimmt_env.games import sixnimmt
 
-from ..plugin import agent_of, one_thread
+from ..plugin import agent_of, one_thread, rules_of
 from .common import DONE, Refusal, add_length, add_variant, asked, check_writable, lasting, rules_for
 
 HELP: Final = "watch a match, or save it as a picture"
@@ -90,7 +90,7 @@ def _rules(players: Sequence[Agent], options: argparse.Namespace) -> sixnimmt.Ru
         if options.players not in (None, len(players)):
             raise ValueError(f"{len(players)} agents for --players {options.players}: give one for all seats, or one a seat")
         options.players = len(players)
-    trained = [player for player in players if hasattr(player, "policy")]
+    trained = [player for player in players if rules_of(player) is not None]
     rules = rules_for((*trained, players[0])[0], options)
     options.deck = rules.deck
     for player in trained:
