@@ -19,8 +19,8 @@ from sixnimmt_env.arena.statistics import LEVEL
 from sixnimmt_env.core.files import write_atomically
 
 from .console import say
-from .sweep import ENOUGH_SEEDS, Row
 from .sweep_config import Sweep
+from .sweep_results import ENOUGH_SEEDS, Row
 from .tournament_report import interval, label, plain, png
 
 _BETTER, _WORSE, _OPEN = "#2f6f4f", "#b5493b", "#8a8f98"

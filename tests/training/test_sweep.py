@@ -25,8 +25,8 @@ from training import sweep_report
 from training.callbacks import Coach, DivergedError
 from training.cli import main
 from training.plugin import agent_of
-from training.sweep import Difference, Outcome, Row, difference
 from training.sweep_config import CrossPlay, Floors, Sweep, read
+from training.sweep_results import Difference, Outcome, Row, difference
 
 DEFAULTS = Path(__file__).parents[2] / "configs" / "sweeps" / "defaults.yaml"
 BASE = """\
