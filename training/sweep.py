@@ -89,21 +89,29 @@ def outcome(trial: Trial, folder: Path) -> Outcome:
     """What came of a finished `trial` of the sweep in `folder`. `TrialError` where its files are damaged, `OSError` where they are
     gone."""
     place = folder / trial.name
-    if (place / _DIVERGED).is_file():
-        return Outcome(diverged=(place / _DIVERGED).read_text(encoding="utf-8").strip())
     try:
+        if (place / _DIVERGED).is_file():
+            return Outcome(diverged=(place / _DIVERGED).read_text(encoding="utf-8").strip())
         summary = policy.read(place).training
         results = json.loads((place / "evaluation.json").read_text(encoding="utf-8"))["results"]
         found = list(zip(trial.config.evaluation.against, results, strict=True))
         return Outcome(
             decisions=int(summary["decisions"]),
-            seconds=float(summary["seconds"]),
-            heads={against: float(result["mean_heads"]) for against, result in found},
-            errors={against: math.nan if result["se"] is None else float(result["se"]) for against, result in found},
+            seconds=_finite(summary["seconds"]),
+            heads={against: _finite(result["mean_heads"]) for against, result in found},
+            errors={against: math.nan if result["se"] is None else _finite(result["se"]) for against, result in found},
         )
-    except (LookupError, TypeError, ValueError) as error:
+    except (ArithmeticError, LookupError, RecursionError, TypeError, ValueError) as error:
         fix = f"delete {place / 'evaluation.json'} and give the command again, or the folder to train it anew"
         raise TrialError(f"{place}: what it came to cannot be read ({type(error).__name__}: {error}): {fix}") from None
+
+
+def _finite(given: Any) -> float:
+    """`given` as a number; `ValueError` for nan and infinity, `TypeError` or `ValueError` for what is none."""
+    number = float(given)
+    if not math.isfinite(number):
+        raise ValueError(f"{number} is no figure")
+    return number
 
 
 def train_all(trials: Sequence[Trial], folder: Path, console: Console) -> bool:

@@ -42,9 +42,20 @@ def _overrides(value: object) -> object:
     """Checks {key.path: value}; whether a training has such keys is found when they are applied."""
     if not isinstance(value, Mapping):
         raise refuse("must be a mapping of keys to values, such as {training.epochs: 3}, or {} for none")
-    if faults := [Fault((key,), problem, "key") for key, problem in _RESERVED.items() if key in value]:
+    if faults := list(_reserved(value)):
         raise FaultsError(*faults)
     return dict(value)
+
+
+def _reserved(given: Mapping[Any, Any]) -> Iterator[Fault]:
+    """The keys of `given` that set what is the sweep's, by themselves, by a part of it, or with the whole section."""
+    for key, value in given.items():
+        path = ".".join(part.strip() for part in str(key).split("."))
+        sections = [f"{path}.{name}" for name in value] if isinstance(value, Mapping) else []
+        for reserved, problem in _RESERVED.items():
+            if any(f"{each}.".startswith(f"{reserved}.") for each in (path, *sections)):
+                yield Fault((str(key),), problem if path.startswith(reserved) else f"{reserved} {problem}", "key")
+                break
 
 
 def _variants(value: object) -> object:

@@ -113,7 +113,7 @@ def test_the_example_explains_every_key_and_can_be_trained() -> None:
 
 
 def test_later_overrides_win_and_the_sweep_has_the_last_word(tmp_path: Path) -> None:
-    extra = "set: {training.epochs: 2, evaluation: {every_decisions: 64, rounds: 3}}\n"
+    extra = "set: {training.epochs: 2, evaluation: {every_decisions: 64}}\n"
     (tmp_path / "x.yaml").write_text(TINY + extra)
     sweep, trials = read(tmp_path / "x.yaml", ["seeds=[5,6,7]", "name=other"])
     assert (sweep.name, sweep.seeds) == ("other", (5, 6, 7))
@@ -141,6 +141,9 @@ WRONG: dict[str, list[str]] = {
     f"{VARIANTS}{BASE}cross_play: {{deals: 1}}": ["x.yaml:6: cross_play.deals=1: must be a whole number from 2"],
     f"{VARIANTS}{BASE}evaluation: {{against: [gredy]}}": ["x.yaml:6: evaluation.against.0: agent 'gredy' is unknown"],
     f"{VARIANTS}{BASE}set: {{training.gamma: 3}}": ["x.yaml:6: set.training.gamma=3: must be a number from 0 to 1"],
+    f"{VARIANTS}{BASE}set: {{evaluation.against.0: greedy}}": ["set.evaluation.against.0: is the same for all trials"],
+    f"{VARIANTS}{BASE}set: {{evaluation: {{rounds: 7}}}}": ["set.evaluation: evaluation.rounds is the same for all trials"],
+    f"{VARIANTS}{BASE}set: {{' name': x}}": ["every trial has a name of its own"],
     f"{VARIANTS}{BASE}set: {{evaluation.rounds: 3}}": ["set.evaluation.rounds: is the same for all trials: write it under `evaluation`"],
     f"{BASE}variants: {{baseline: {{}}}}": ["x.yaml:5: variants: must be a mapping of at least two names"],
     f"{BASE}variants: {{baselin: {{}}, b: {{}}}}": ['baseline is not among the variants; did you mean "baselin"?', "add it"],
@@ -273,9 +276,11 @@ def test_a_variant_that_diverges_is_a_result(copy: Path, monkeypatch: pytest.Mon
 
 def test_a_damaged_evaluation_is_named(copy: Path, trained: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     damaged = copy / "out" / "baseline-seed1" / "evaluation.json"
-    damaged.write_text("{}")
-    again(copy, status=2)
-    assert f"delete {damaged} and give the command again" in capsys.readouterr().err
+    numbers = (b'{"results": [{"mean_heads": %s, "se": 1}]}' % number for number in (b"NaN", b"1e999"))
+    for content in (b"{}", b"[" * 200_000, b"\xff", *numbers):
+        damaged.write_bytes(content)
+        again(copy, status=2)
+        assert f"delete {damaged} and give the command again" in capsys.readouterr().err
     damaged.unlink()
     again(copy)
     assert trained == ["baseline-seed1+"]
