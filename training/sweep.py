@@ -34,6 +34,7 @@ from .console import say
 from .sweep_config import Sweep, Trial
 from .sweep_results import Outcome, Row, difference
 from .tournament import check_kept, digest, duration, follow, make, mark
+from .train import check as check_training
 from .train import train
 
 _DIVERGED: Final = "diverged.txt"  # in the folder of a trial: why it has no policy
@@ -53,7 +54,7 @@ def finished(folder: Path) -> bool:
 
 
 def check(trials: Sequence[Trial], folder: Path) -> None:
-    """Raise `ConfigError` where a trial was trained, or begun, with other settings than it would be now."""
+    """Raise `ConfigError` where a trial was trained, or begun, with other settings than it would be now, or could not be begun."""
     problems = []
     for trial in trials:
         kept = folder / trial.name / "config.yaml"
@@ -62,6 +63,9 @@ def check(trials: Sequence[Trial], folder: Path) -> None:
     if problems:
         fix = "give the sweep another name or --out, delete these folders to train them anew, or set the sweep back"
         raise ConfigError(*problems, fix)
+    # Before hours are spent on others: one of each variant, and not those that are under way, who may do without what they began with.
+    for trial in {trial.variant: trial for trial in trials if not (folder / trial.name / "config.yaml").exists()}.values():
+        check_training(trial.config)
 
 
 def _changes(before: Config, now: Config) -> Iterator[str]:

@@ -121,6 +121,16 @@ def train(config: Config, folder: Path, console: Console | None = None, resume: 
     return Run(folder, decisions, seconds, interrupt.asked, results)
 
 
+def check(config: Config) -> None:
+    """Raise `ConfigError` for whatever else than its file is wrong with a training that is to begin: agents that are unknown or do not fit,
+    a device that is not there, a variant that leaves nothing to learn."""
+    players = _players(config)
+    ppo.check(config)
+    _check_variants(config)
+    _pretrained(config)
+    _try_out(config, players[0])
+
+
 def _assemble(
     config: Config,
     folder: Path,

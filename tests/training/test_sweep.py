@@ -274,6 +274,26 @@ def test_a_variant_that_diverges_is_a_result(copy: Path, monkeypatch: pytest.Mon
     again(copy)  # nor is it tried again
 
 
+def test_what_could_not_be_trained_is_known_before_anything_is(
+    tmp_path: Path, trained: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    wrong = {
+        "{network.pretrained: greedy}": "variants.longer.network.pretrained=greedy: 'greedy' is no learned policy",
+        "{network: {hidden: 5, pretrained: champion}}": "'champion' has another network than asked for: write kind: scorer, hidden: 64, layers: 2",
+        "{training.games: 1, training.steps: 1, training.minibatch: 1}": "must be at least 2 with training.games=1",
+        "{variants: {two: {weight: 0.0001, num_players: 2}}}": "gets none of the",
+    }
+    for number, (given, message) in enumerate(wrong.items()):
+        (tmp_path / "tiny.yaml").write_text(TINY.replace("{training.epochs: 3}", given))
+        for options in (["--dry-run"], []):
+            assert main(["sweep", str(tmp_path / "tiny.yaml"), "--out", str(tmp_path / str(number)), *options]) == 2
+            complaint = capsys.readouterr().err
+            assert "variants.longer" in complaint
+            assert message in complaint
+        assert not (tmp_path / str(number)).exists()
+    assert trained == []
+
+
 def test_a_damaged_evaluation_is_named(copy: Path, trained: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     damaged = copy / "out" / "baseline-seed1" / "evaluation.json"
     numbers = (b'{"results": [{"mean_heads": %s, "se": 1}]}' % number for number in (b"NaN", b"1e999"))
