@@ -93,7 +93,7 @@ HELP: dict[str, list[str]] = {
     ],
     "exploit": [
         *("AGENT", "--minutes M", "--players N", "--deck", "--professional", "--rounds N", "--games N", "--seed S", "--out DIR"),
-        *("--exact", "--small GAME", "--json FILE"),
+        *("--pretrained POLICY", "--exact", "--small GAME", "--json FILE"),
     ],
     "watch": [
         *("AGENT", "--players N", "--deck", "--professional", "--rounds N", "--target HEADS", "--seed S", "--speed X", "--hidden SEAT"),

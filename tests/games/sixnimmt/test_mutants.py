@@ -140,7 +140,7 @@ MUTANTS = [
     ),
     engine(
         "the others act when one is refused",
-        ("        if wrong == 0:\n", "        if wrong != bits:\n"),
+        ("    if wrong == 0:\n", "    if wrong != bits:\n"),
         ("if bits >> seat & 1:", "if (bits & ~wrong) >> seat & 1:"),
         **ENGINE_ONLY,
     ),
