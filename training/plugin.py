@@ -39,11 +39,11 @@ SHIPPED: Final = Path(__file__).parent / "policies"
 def champion(game: Game, argument: str, seed: int) -> Agent:
     """the policies that come with this package, see configs/champion.yaml: champion, or champion:NAME for a variant's own"""
     here = sorted(path.stem for path in (SHIPPED / game.name).glob("*.safetensors"))
-    name = argument or "champion"
-    if name not in here or argument == "champion":
-        others = [f"champion:{other}" for other in here if other != "champion"]
-        raise ValueError(f"agent 'champion{argument and ':'}{argument}': there are {', '.join(['champion', *others])} for {game.name}")
-    return _learned(game, SHIPPED / game.name / name, f"champion:{argument}" if argument else "champion")
+    spec = f"champion:{argument}" if argument else "champion"
+    specs = {f"champion:{name}" if name != "champion" else name: name for name in here}
+    if spec not in specs:
+        raise ValueError(f"agent {spec!r}: there are {', '.join(specs)} for {game.name}")
+    return _learned(game, SHIPPED / game.name / specs[spec], spec)
 
 
 def _learned(game: Game, path: Path, name: str) -> Agent:

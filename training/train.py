@@ -20,6 +20,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import TypeAlias
 
 from rich.console import Console
 from stable_baselines3.common.logger import KVWriter, Logger, TensorBoardOutputFormat
@@ -89,14 +90,10 @@ def train(config: Config, folder: Path, console: Console | None = None, resume: 
         OSError: the disk fills up or fails. What was saved before is intact.
     """
     console = console or SteadyConsole()
-    players = _players(config)
-    ppo.check(config)
-    _check_variants(config)
     start = None if resume is None else resuming.find(config, resume, partial(say, console))
-    pretrained = _pretrained(config) if start is None or start.path is None else None
-    typical = _try_out(config, players[0])
+    players, known = _prepared(config, start is None or start.path is None)
     interrupt, display = Interrupt(), Display(console)
-    saver, coach, examiner = _assemble(config, folder, players, (typical, pretrained), interrupt, display, partial(say, console))
+    saver, coach, examiner = _assemble(config, folder, players, known, interrupt, display, partial(say, console))
     if start is not None and start.path is not None:
         saver.restore(start.path)
     writers = _open(folder, config, start, saver, examiner, console)
@@ -124,18 +121,28 @@ def train(config: Config, folder: Path, console: Console | None = None, resume: 
 def check(config: Config) -> None:
     """Raise `ConfigError` for whatever else than its file is wrong with a training that is to begin: agents that are unknown or do not fit,
     a device that is not there, a variant that leaves nothing to learn."""
+    _prepared(config, True)
+
+
+_Players: TypeAlias = tuple[Mapping[str, Agent], Sequence[Agent]]
+_Known: TypeAlias = tuple[Typical, Network | None]
+
+
+def _prepared(config: Config, begins: bool) -> tuple[_Players, _Known]:
+    """The players, see `_players`, and what is known to the learner, see `_assemble`; a training that goes on `begins` with no policy.
+    Nothing is written yet. Errors are those of `check`."""
     players = _players(config)
     ppo.check(config)
     _check_variants(config)
-    _pretrained(config)
-    _try_out(config, players[0])
+    pretrained = _pretrained(config) if begins else None
+    return players, (_try_out(config, players[0]), pretrained)
 
 
 def _assemble(
     config: Config,
     folder: Path,
-    players: tuple[Mapping[str, Agent], Sequence[Agent]],
-    known: tuple[Typical, Network | None],
+    players: _Players,
+    known: _Known,
     interrupt: Interrupt,
     display: Display,
     tell: Callable[[str], None],
